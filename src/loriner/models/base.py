@@ -1,0 +1,66 @@
+"""The seam to a language model: one request in, one reply out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: str
+    """`system`, `user` or `assistant`."""
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """One chat completion to be sampled once."""
+
+    messages: tuple[Message, ...]
+    temperature: float = 0.0
+    max_tokens: int = 512
+    stop: tuple[str, ...] = ()
+    seed: int = 0
+    """The sampling seed. Requests that differ in nothing but the seed are different samples."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReply:
+    """What came back, with what it cost."""
+
+    text: str
+    finish_reason: str = "stop"
+    """`stop`, `length`, or what the endpoint said."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    usd: float | None = None
+    """Cost; None where no price is known; 0.0 for a model on this machine and for a cache hit."""
+    seconds: float = 0.0
+    cached: bool = False
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    """The endpoint's own usage object, untouched."""
+
+
+class Model(Protocol):
+    """A frozen language model. Wrappers (meter, cache) are models too."""
+
+    @property
+    def name(self) -> str:
+        """Stable identity: it enters cache keys, records and reports. Never holds a key."""
+        ...
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """The reply.
+
+        Raises:
+            ModelUnavailable: the endpoint is down or overloaded, after retries: infrastructure.
+            ModelRefused: the endpoint refuses this request for good.
+            BudgetReached: a cap of the run is reached (meter only).
+        """
+        ...
+
+    async def close(self) -> None:
+        """Frees connections, threads and memory. Safe to call twice."""
+        ...

@@ -1,0 +1,1 @@
+"""Proposers: what they are shown, and how a completion becomes a candidate."""

@@ -1,0 +1,289 @@
+"""The frozen records that pass between the layers. They hold facts and make none.
+
+Each record is built by one owner (named in its docstring); everyone else only reads it. Unknown fields
+are refused by the constructor. Order of fields follows the order in which they become known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Status(StrEnum):
+    """How a trial ended. All but `INFRA_ERROR` are the program's own doing and count in the mean."""
+
+    OK = "ok"
+    """It returned an answer, which scored 1."""
+    WRONG = "wrong"
+    """It returned an answer, which scored less than 1."""
+    BAD_ANSWER = "bad_answer"
+    """It returned something that is not text, int or float, or is too long."""
+    NO_ANSWER = "no_answer"
+    """It ended without an answer, or with an empty one."""
+    CRASHED = "crashed"
+    TIMEOUT = "timeout"
+    MEMORY_LIMIT = "memory_limit"
+    OUTPUT_LIMIT = "output_limit"
+    DENIED = "denied"
+    """The cage refused what it tried (network, file, process, system call)."""
+    BUDGET_EXCEEDED = "budget_exceeded"
+    PROTOCOL_ERROR = "protocol_error"
+    SKIPPED_AFTER_CRASH = "skipped_after_crash"
+    """Not run, since the first trials of the same harness all crashed alike."""
+    INFRA_ERROR = "infra_error"
+    """Our fault: unscored, retried, never averaged."""
+
+
+class Fault(StrEnum):
+    """Why a trial was not right. Source: the design's fault taxonomy."""
+
+    EXTRACTION = "extraction"
+    FORMAT = "format"
+    COMMUNICATION = "communication"
+    API_MISUSE = "api_misuse"
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+    BUDGET = "budget"
+    REASONING = "reasoning"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One problem of a task. Owner: `tasks`."""
+
+    task: str
+    id: str
+    text: str
+    """All that a harness may see."""
+    target: Any
+    """The private right answer; never leaves the host process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Harness:
+    """A program with `solve(model, question)`. Owner: `harness.contract` (canonical source)."""
+
+    source: str
+
+    @property
+    def id(self) -> str:
+        """SHA-256 of the source, in hex."""
+        return hashlib.sha256(self.source.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One span swap: whole lines `old`, which stand in the program exactly once, become `new`."""
+
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """The edits of one completion. Owner: `harness.edits`."""
+
+    edits: tuple[Edit, ...]
+    note: str = ""
+    """What the proposer wrote around its blocks, shortened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a completion made no candidate, or a trial no answer: a code to group by, and words."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One model or tool call of a trial, as the host served it. Owner: `evaluate`."""
+
+    kind: str
+    """`model`, or the name of the tool."""
+    request: Mapping[str, Any]
+    """What the harness asked for: messages and parameters, or the tool's arguments."""
+    reply: str
+    finish_reason: str = ""
+    """`stop`, `length`, or what the endpoint said; empty for a tool."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    usd: float | None = None
+    """Cost, or None where no price is known. A cache hit costs 0."""
+    seconds: float = 0.0
+    cached: bool = False
+    error: str = ""
+    """What went wrong with the call, if it failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One harness on one question once. Owner: `evaluate`."""
+
+    harness_id: str
+    question_id: str
+    sample: int = 0
+    """Which repetition of the same harness on the same question."""
+    status: Status
+    detail: str = ""
+    """Refines the status: `ValueError`, `wall`, `network`."""
+    answer: str = ""
+    score: float | None
+    """The task's verdict in [0, 1]; None when the trial was not scored through our fault."""
+    calls: tuple[Call, ...] = ()
+    seconds: float = 0.0
+    cpu_s: float = 0.0
+    stdout: str = ""
+    error: str = ""
+    """The sanitised traceback, if it crashed."""
+
+    @property
+    def completed(self) -> bool:
+        """Whether it returned non-empty text."""
+        return self.status in (Status.OK, Status.WRONG)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """A set of trials of one harness. Owner: `evaluate`."""
+
+    harness_id: str
+    purpose: str
+    """`feedback`, `grade` or `test`."""
+    trials: tuple[Trial, ...]
+    level: int = 0
+    """The sandbox level under which they ran."""
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Mean score of each question that was scored, by question id."""
+        by_question: dict[str, list[float]] = {}
+        for trial in self.trials:
+            if trial.score is not None:
+                by_question.setdefault(trial.question_id, []).append(trial.score)
+        return {question: sum(each) / len(each) for question, each in by_question.items()}
+
+    @property
+    def mean_score(self) -> float | None:
+        """Mean over the scored questions; None when there is none."""
+        scores = self.scores
+        return sum(scores.values()) / len(scores) if scores else None
+
+    @property
+    def completion_rate(self) -> float:
+        """Share of the scored trials that returned non-empty text."""
+        scored = [trial for trial in self.trials if trial.score is not None]
+        return sum(trial.completed for trial in scored) / len(scored) if scored else 0.0
+
+    @property
+    def n_infra_errors(self) -> int:
+        return sum(trial.status is Status.INFRA_ERROR for trial in self.trials)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackTrial:
+    """A trial with what the proposer may know of its question. Only feedback questions become one."""
+
+    question: str
+    target: str
+    trial: Trial
+    fault: Fault | None
+    """None when the trial was right."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastRevision:
+    """One earlier attempt of the episode, for the proposer's history."""
+
+    round: int
+    summary: str
+    before: float | None
+    after: float | None
+    """Mean grade score, None when there was no candidate."""
+    accepted: bool
+    code: str = ""
+    """The edit error, when there was no candidate."""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """All that a proposer sees. Owner: `adapt` (and `train.contexts`)."""
+
+    id: str
+    task: str
+    description: str
+    """What is asked and how it is scored, in words."""
+    tools: tuple[str, ...]
+    """Names of the tools that the task grants."""
+    round: int
+    harness: Harness
+    feedback: tuple[FeedbackTrial, ...]
+    history: tuple[PastRevision, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollout:
+    """One completion in a context and what became of it. Owner: `propose`."""
+
+    context_id: str
+    index: int
+    completion: str
+    revision: Revision | None
+    candidate: Harness | None
+    failure: Failure | None
+    """The edit error; None exactly when there is a candidate."""
+    calls: tuple[Call, ...] = ()
+    """What the completion cost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """A harness accepted into the registry. Owner: `store.registry`."""
+
+    harness_id: str
+    parent_id: str | None
+    """None for a seed."""
+    episode_id: str
+    round: int
+    revision: Revision | None
+    mean_score: float | None
+    accepted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What was spent."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    usd: float | None = 0.0
+    """None as soon as one paid call has no known price."""
+    seconds: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        usd = None if self.usd is None or other.usd is None else self.usd + other.usd
+        return Usage(
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            usd=usd,
+            seconds=self.seconds + other.seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A task's verdict on one answer. Owner: `tasks`."""
+
+    value: float
+    """In [0, 1]."""
+    detail: str = ""
+    """A word or two for people: `format_miss`, `scorer_error`."""
+    extra: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,131 @@
+"""The seam to the sandbox: one program, one question, one fresh process; a verdict comes back.
+
+The runtime never sees a target. What the program may ask of the host goes through `Services`, which the
+caller provides for each run; the runtime only carries the messages and enforces the limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from loriner.records import Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one run may use. Source: sandbox measurements, docs/runtime.md."""
+
+    cpu_s: float = 2.0
+    """Own CPU, threads included."""
+    wall_s: float = 10.0
+    """Own wall time: the clock stands while the host serves a call."""
+    total_s: float = 300.0
+    """Wall time in all."""
+    call_s: float = 60.0
+    """One model or tool call."""
+    memory_bytes: int = 512 * 2**20
+    output_bytes: int = 64 * 2**10
+    answer_bytes: int = 64 * 2**10
+    n_calls: int = 24
+    """Model calls of one run (each sample of n > 1 counts); beyond it a call raises in the program."""
+    n_tool_calls: int = 24
+    n_completion_tokens: int = 16_384
+    """Completion tokens asked for in all by one run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """What is to be run: a harness on a question, with the tools it may import."""
+
+    source: str
+    question: str
+    tools: frozenset[str] = frozenset()
+    """Names importable from `tools`; every other name is an ImportError."""
+    seed: int = 0
+    """Seeds the child's `random`."""
+
+
+class Services(Protocol):
+    """What the host does for one run. Each method raises only what it documents."""
+
+    async def model(self, request: Mapping[str, Any]) -> list[str]:
+        """Replies to one model call: `messages` (role, content), `temperature`, `max_tokens`, `stop`, `n`.
+
+        Raises:
+            CallRefused: the budget of this run is spent, or the arguments are wrong: raised in the program.
+            ModelError: infrastructure; ends the run as `infra_error`.
+            BudgetReached: a cap of the whole run; propagates to the caller of `Runtime.run`.
+        """
+        ...
+
+    async def tool(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """The JSON result of a host-side tool. Raises as `model`."""
+        ...
+
+
+class CallRefused(Exception):
+    """A call that the program may not make; the message is raised inside the program."""
+
+    def __init__(self, message: str, *, kind: str = "budget") -> None:
+        super().__init__(message)
+        self.kind = kind
+        """`budget`, or `arguments` for a misused call."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """How a run ended, decided by the host alone from wait status, usage, its own kills and the stream.
+
+    `status` is never WRONG: `ok` says that `answer` is text, the task's scorer says what it is worth.
+    """
+
+    status: Status
+    detail: str = ""
+    """Refines the status: exception type, `wall`/`cpu`/`call`, `network`/`file`/`process`/`syscall`."""
+    answer: str = ""
+    stdout: str = ""
+    error: str = ""
+    """Sanitised traceback or message."""
+    seconds: float = 0.0
+    cpu_s: float = 0.0
+    peak_rss_bytes: int = 0
+    stage: str = "solve"
+    """`import` while the module body runs, `solve` afterwards."""
+
+
+class Runtime(Protocol):
+    """A place where programs run. Start it once, run thousands of programs, close it."""
+
+    @property
+    def level(self) -> int:
+        """The sandbox level in force (docs/runtime.md), known after `start`."""
+        ...
+
+    async def start(self) -> None:
+        """Makes it ready.
+
+        Raises:
+            RuntimeUnavailable: programs cannot be run here, with the reason and the fix.
+        """
+        ...
+
+    async def run(self, program: Program, services: Services, limits: Limits) -> Verdict:
+        """Runs the program to its end; waits while the machine is full.
+
+        Raises:
+            BudgetReached: as raised by `services`.
+        """
+        ...
+
+    async def run_python(self, code: str, limits: Limits) -> Verdict:
+        """Runs plain code without a model in a sibling process: `stdout` is what it printed.
+
+        `status` is OK when the code ran to its end, whatever it printed; `error` its traceback otherwise.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Ends every process. Safe to call twice."""
+        ...

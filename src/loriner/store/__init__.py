@@ -1,0 +1,1 @@
+"""What is kept: the feedback database and the registry of versions."""

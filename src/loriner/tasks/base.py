@@ -1,0 +1,54 @@
+"""The seam to a task: questions with private targets, a scorer, and the tools it grants."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Literal, Protocol
+
+from loriner.records import Question, Score
+
+Split = Literal["feedback", "grade", "test"]
+SPLITS: tuple[Split, ...] = ("feedback", "grade", "test")
+
+Tool = Callable[..., Awaitable[Any]]
+"""A host-side tool: keyword arguments from the harness, a JSON value back."""
+
+
+class Task(Protocol):
+    """A source of questions with a scorer and the tools it grants."""
+
+    @property
+    def name(self) -> str:
+        """Its name, e.g. `rg:count_primes`."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """What is asked and how an answer is scored, in words fit for a proposer. Holds no target."""
+        ...
+
+    @property
+    def seed_harness(self) -> str:
+        """The library name of the harness that adaptation starts from."""
+        ...
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """Host-side tools by name. `run_python` is the runtime's own and is granted to every task."""
+        ...
+
+    def questions(self, split: Split) -> Sequence[Question]:
+        """All questions of a split, in a fixed order. The splits share no question."""
+        ...
+
+    async def score(self, question: Question, answer: str) -> Score:
+        """The verdict on a non-empty answer (the caller scores an empty one 0 without asking).
+
+        Raises:
+            TaskError: the scorer itself broke its contract and no verdict can be given.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Ends the scorer's worker, if there is one. Safe to call twice."""
+        ...

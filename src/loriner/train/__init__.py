@@ -1,0 +1,1 @@
+"""Training a proposer to revise well."""
