@@ -50,15 +50,15 @@ class AdaptTable(Table):
     proposer: str = "catalogue"
     harness: str | None = None
     """What to start from; None takes the task's own seed harness."""
-    rounds: int = Field(10, ge=1)
-    candidates: int = Field(1, ge=1)
+    rounds: int = Field(default=10, ge=1)
+    candidates: int = Field(default=1, ge=1)
     """Completions asked of the proposer in each round."""
     accept: Literal["always", "mean", "paired"] = "paired"
-    feedback: int = Field(16, ge=1)
+    feedback: int = Field(default=16, ge=1)
     """Questions shown to the proposer."""
-    grade: int = Field(32, ge=1)
+    grade: int = Field(default=32, ge=1)
     """Questions that decide."""
-    test: int = Field(64, ge=1)
+    test: int = Field(default=64, ge=1)
     """Sealed questions, scored once at the end."""
 
 
@@ -76,7 +76,7 @@ class Settings(Table):
     """Adapt and train below sandbox level 2."""
     cache: bool = True
     """Reuse replies to equal requests."""
-    concurrency: int = Field(64, ge=1)
+    concurrency: int = Field(default=64, ge=1)
     """Trials in flight."""
     task: TaskTable | None = None
     models: dict[str, ModelSpec] = Field(default_factory=dict)

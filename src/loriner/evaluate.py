@@ -8,8 +8,8 @@ program's fault scores 0; ours is unscored, tried again, and above a stated shar
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from loriner.errors import InfrastructureError, ModelError, ModelRefused
@@ -46,7 +46,7 @@ class Evaluator:
     store: Store
     run_id: str
     seed: int = 0
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     concurrency: int = 64
     """Trials in flight."""
     observe: Observer = silent
@@ -197,7 +197,7 @@ class _Batch:
     def _infrastructure(self, trials: Sequence[Trial]) -> InfrastructureError:
         failed = [trial for trial in trials if trial.status is Status.INFRA_ERROR]
         return InfrastructureError(
-            f"{len(failed)} of {len(trials)} trials failed through no fault of the harness, so no score is given "
+            f"{len(failed)} of {len(trials)} trials failed through no fault of the harness: no score is given "
             f"(finished trials are in the store; run {self.lab.run_id} can be resumed). "
             f"Root error: {failed[-1].error or failed[-1].detail}"
         )
@@ -307,13 +307,14 @@ class TrialServices:
         return result
 
 
-async def _together(samples: Sequence[Any]) -> list[str]:
+async def _together(samples: Sequence[Coroutine[Any, Any, str]]) -> list[str]:
     """Their results in order. All are awaited before the first error is raised, so none is lost."""
-    results = await asyncio.gather(*samples, return_exceptions=True)
-    for each in results:
+    replies: list[str] = []
+    for each in await asyncio.gather(*samples, return_exceptions=True):
         if isinstance(each, BaseException):
             raise each
-    return list(results)
+        replies.append(each)
+    return replies
 
 
 def _text(result: Any) -> str:

@@ -104,7 +104,7 @@ def demo(
     ensure_pulled(solver, settings, given)
     _say(
         given,
-        f"The solver {solver} is a real, frozen model, run on this machine; {task} is a real benchmark family.\n"
+        f"The solver {solver} is a real, frozen model, run on this machine; {task} is a real benchmark.\n"
         "Nothing is scripted but the proposer: it picks from a catalogue of known revisions (no model).",
     )
     episode, spent = asyncio.run(_adapt(settings, given, None))

@@ -11,7 +11,7 @@ import typer
 from loriner.adapt import Adaptation, Attempt, Standing
 from loriner.records import Evaluation, Harness, Rollout, Trial, Usage
 from loriner.statistics import Interval, interval
-from loriner.store.rows import RunRow
+from loriner.store.runs import RunRow
 
 
 def emit(document: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,7 +11,7 @@ from loriner.cli.globals import Globals
 
 if TYPE_CHECKING:
     from loriner.config import Settings
-    from loriner.records import Evaluation, Rollout
+    from loriner.records import Evaluation
 
 
 def register(app: typer.Typer) -> None:

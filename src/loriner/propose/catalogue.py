@@ -1,7 +1,7 @@
 """A proposer without a model: known revisions, chosen by what the feedback shows.
 
-It reads the fault profile and the shape of the right answers, picks a revision from a fixed list and writes it
-as real edit blocks. It knows no task by name. It is the offline default, a baseline to beat, and a source of
+It reads the fault profile and the shape of the right answers, picks a revision from a fixed list, and
+writes it as real edit blocks. It knows no task by name. It is the offline default, a baseline to beat, and a source of
 training data. It cannot invent: what it does not list, it never tries.
 """
 
@@ -52,7 +52,7 @@ def catalogue_proposer() -> Proposer:
 
 
 def completion(context: Context, index: int) -> str:
-    """The text of one completion: a sentence and edit blocks, or only a sentence when nothing is left to try."""
+    """A sentence and edit blocks, or only a sentence when nothing is left to try."""
     shape = shape_of([each.target for each in context.feedback])
     source = context.harness.source
     fitting = [
@@ -135,7 +135,7 @@ PROGRAM = '''def by_program(model, question):
     code = reply.split("```python")[-1].split("```")[0]
     printed = run_python(code)
     if "Error: " in printed:
-        prompt += "\\n\\nThis program failed with " + printed[-200:] + "\\n" + code + "\\nWrite a correct one."
+        prompt += "\\n\\nThis program failed with " + printed[-200:] + "\\n" + code + "\\nCorrect it."
         reply = model(prompt, max_tokens=400)
         printed = run_python(reply.split("```python")[-1].split("```")[0])
     return "" if "Error: " in printed else printed.strip()
@@ -277,7 +277,7 @@ HOP = '''def second_hop(model, question):
     first = search(question, k=3)
     seen = "\\n".join(passage["title"] + ": " + passage["text"] for passage in first)
     query = model(
-        seen + "\\n\\nQuestion: " + question + "\\nName the one further thing to look up. Reply with its name only.",
+        seen + "\\n\\nQuestion: " + question + "\\nName the one further thing to look up, and nothing else.",
         max_tokens=32,
     )
     more = search(query.strip().splitlines()[0], k=3) if query.strip() else []

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib.resources import files
 
 from loriner.errors import ConfigError
 from loriner.models.base import Message
@@ -20,36 +21,8 @@ from loriner.seeding import generator
 TOKEN_BUDGET = 6_000
 """Tokens of the whole prompt."""
 
-SYSTEM = """You revise a small Python program, called the harness. Its function solve(model, question) answers questions \
-with the help of a frozen language model. You cannot change that model; you change the program around it.
-
-Interface
-- question is a string. solve returns the answer as a string.
-- model(prompt, *, system=None, temperature=0.0, max_tokens=512, stop=None, n=1) returns the reply text (a list when n > 1).
-- model.batch(prompts, ...) returns a list of replies; model.chat(messages, ...) takes role/content dicts.
-- from tools import run_python: run_python(code) runs Python code and returns what it printed.
-- from tools import search (only when granted): search(query, k=5) returns a list of {"title", "text"} passages.
-- The standard library is there. Files, network and other processes are not.
-
-Answer with edit blocks
-SEARCH holds whole lines copied exactly from the program, indentation included, and must occur there once: add a \
-neighbouring line if it does not. REPLACE holds the new lines. Replace a whole function or branch rather than single \
-words. Never abbreviate with "...". All blocks refer to the program as shown. Keep def solve(model, question).
-
-Example, on another program:
-<<<<<<< SEARCH
-def total(rows):
-    return sum(rows)
-=======
-def total(rows):
-    return sum(float(row) for row in rows if row.strip())
->>>>>>> REPLACE
-<<<<<<< SEARCH
-import sys
-=======
-import sys
-import json
->>>>>>> REPLACE"""
+SYSTEM = (files("loriner.propose") / "system.txt").read_text(encoding="utf-8").rstrip()
+"""Role, interface, edit format and an example on another program: the fixed head of every prompt."""
 
 CLOSING = "Find the most frequent cause of failure in the trials above, then give edit blocks that remove it."
 
@@ -115,7 +88,7 @@ def _ever_shorter(shown: Shown) -> list[Shown]:
         {"failing": 1},
         {"traces": False},
     ):
-        steps.append(replace(steps[-1], **change))  # type: ignore[arg-type]
+        steps.append(replace(steps[-1], **change))
     return steps
 
 
@@ -158,8 +131,8 @@ def _trials(context: Context, shown: Shown) -> list[str]:
     kinds = Counter(_kind(each) for each in context.feedback if _failed(each))
     total = sum(kinds.values())
     parts = [
-        f"## Failing trial {number} (kind: {_kind(each)}, {kinds[_kind(each)]} of {total} failures)\n{_trial(each, shown)}"
-        for number, each in enumerate(failing, 1)
+        f"## Failing trial {number} (kind: {kind}, {kinds[kind]} of {total} failures)\n{_trial(each, shown)}"
+        for number, (kind, each) in enumerate(((_kind(one), one) for one in failing), 1)
     ]
     passing = [each for each in context.feedback if each.trial.status is Status.OK][: shown.passing]
     return parts + [f"## Passing trial\n{_trial(each, shown, short=True)}" for each in passing]
