@@ -64,7 +64,8 @@ class ChatModel:
         self._price = price
         self._timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=min(10.0, timeout_s))
         self._extra = dict(extra_body or {})
-        self._limit = AdaptiveLimit()
+        self.limit = AdaptiveLimit()
+        """How many requests may be in flight; it follows the endpoint."""
         self._session: aiohttp.ClientSession | None = None
 
     @property
@@ -123,14 +124,14 @@ class ChatModel:
     async def _try(self, body: bytes) -> Attempt:
         """One request, in its place among those in flight."""
         key = self._key()
-        era = await self._limit.acquire()
+        era = await self.limit.acquire()
         pace = Pace.UNKNOWN
         try:
             attempt = await self._send(body, key)
             pace = _pace(attempt)
             return attempt
         finally:
-            self._limit.release(era, pace)
+            self.limit.release(era, pace)
 
     async def _send(self, body: bytes, key: str | None) -> Attempt:
         headers = {"Content-Type": "application/json"}
