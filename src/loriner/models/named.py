@@ -1,4 +1,8 @@
-"""From the name of a model to the model."""
+"""From the name of a model to the model.
+
+The chat client is imported where it is opened: aiohttp takes a quarter of a second, which a command about
+the store or the registry should not pay.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from yarl import URL
+from urllib.parse import urlsplit
 
 from loriner.errors import ConfigError
 from loriner.models.base import Model
-from loriner.models.chat import ChatModel
 from loriner.models.llama import LlamaModel
 from loriner.models.prices import Price, price_of
 from loriner.models.pull import find
@@ -39,6 +41,10 @@ class ModelSpec:
     n_threads: int = 1
     n_parallel: int = 8
     n_ctx_per_slot: int = 2048
+
+    def describe(self) -> str:
+        """What it is, in a few words for a table."""
+        return self.gguf or f"{self.model} at {self.base_url}"
 
 
 def open_model(
@@ -90,7 +96,9 @@ def _local(spec: ModelSpec, models_dir: Path) -> LlamaModel:
     )
 
 
-def _endpoint(spec: ModelSpec, offline: bool) -> ChatModel:
+def _endpoint(spec: ModelSpec, offline: bool) -> Model:
+    from loriner.models.chat import ChatModel
+
     base_url, model = spec.base_url or "", spec.model or ""
     if spec.api_key_env and not os.environ.get(spec.api_key_env):
         raise ConfigError(
@@ -104,7 +112,7 @@ def _endpoint(spec: ModelSpec, offline: bool) -> ChatModel:
         timeout_s=spec.timeout_s,
         extra_body=spec.extra_body,
     )
-    if offline and URL(base_url).host not in ("localhost", "127.0.0.1", "::1"):
+    if offline and urlsplit(base_url).hostname not in ("localhost", "127.0.0.1", "::1"):
         raise ConfigError(f"{base_url} is not on this machine, and --offline forbids to call it")
     return chat
 

@@ -8,6 +8,7 @@ who can write to the directory.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import importlib.util
 import os
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from loriner.errors import ConfigError, ModelUnavailable
@@ -74,14 +76,15 @@ def pull(name: str, models_dir: Path, source: Path | None = None, progress: Prog
     """
     weights = known(name)
     models_dir.mkdir(parents=True, exist_ok=True)
-    if path := find(name, models_dir):
-        return path
     failures = []
-    for label, chunks in _sources(weights, models_dir, source):
-        try:
-            return _land(chunks, weights, models_dir, progress)
-        except (SourceFailed, OSError, zipfile.BadZipFile) as failure:
-            failures.append(f"  {label}: {failure}")
+    with _alone(models_dir / f".{name}.lock"):
+        if path := find(name, models_dir):
+            return path
+        for label, chunks in _sources(weights, models_dir, source):
+            try:
+                return _land(chunks, weights, models_dir, progress)
+            except (SourceFailed, OSError, KeyError, zipfile.BadZipFile) as failure:
+                failures.append(f"  {label}: {failure}")
     raise ModelUnavailable(
         f"no source has the weights of {name} ({weights.file}, {weights.n_bytes:,} bytes):\n"
         + "\n".join(failures)
@@ -93,6 +96,14 @@ def sha256_of(path: Path) -> str:
     """SHA-256 of a file, in hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """One process at a time: a second pull of the same weights waits, and then finds them."""
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _sources(
