@@ -105,7 +105,7 @@ def load(path: Path | None = None, assignments: Iterable[str] = ()) -> Settings:
         if (value := os.environ.get(f"LORINER_{name.upper()}")) is not None:
             data[name] = value
     for assignment in assignments:
-        _assign(data, assignment)
+        assign(data, assignment)
     try:
         return Settings.model_validate(data)
     except ValidationError as error:
@@ -127,7 +127,7 @@ def _read(path: Path | None) -> tuple[dict[str, Any], str]:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
 
 
-def _assign(data: dict[str, Any], assignment: str) -> None:
+def assign(data: dict[str, Any], assignment: str) -> None:
     """Puts `a.b=c` into `data`; the value is read as TOML, or else as plain text."""
     key, separator, text = assignment.partition("=")
     if not separator or not key.strip():
