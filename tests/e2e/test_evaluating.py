@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from stub_server import Stub
 
 from .conftest import Command
