@@ -19,10 +19,9 @@ TaskArgument = Annotated[str, typer.Argument(help="A task name, rg:FAMILY, or a 
 
 
 def _open(context: typer.Context, name: str) -> Task:
-    from loriner.tasks.named import open_task
+    from loriner.workspace import task_of
 
-    settings = context.obj.settings()
-    return open_task(name, home=settings.home, table=settings.task)
+    return task_of(context.obj.settings(adapt={"task": name}))
 
 
 @app.command("list")
@@ -32,11 +31,12 @@ def list_(context: typer.Context) -> None:
     from loriner.tasks.named import known_tasks
 
     given: Globals = context.obj
-    rows = [[each.name, each.about] for each in known_tasks(given.settings().task)]
+    own = given.settings().task
+    names = [*([own.name] if own else []), *known_tasks()]
     if given.json:
-        documents.emit([{"name": name, "about": about} for name, about in rows])
+        documents.emit(names)
     else:
-        render.table("Tasks", ["name", "what"], rows)
+        render.table("Tasks", ["name"], [[name] for name in names])
         typer.echo("Also: the path of a task folder (loriner tasks new NAME writes one)")
 
 
