@@ -10,7 +10,7 @@ import typer
 from loriner.cli.globals import Globals
 
 if TYPE_CHECKING:
-    from loriner.records import Question, Trial
+    from loriner.records import Question
 
 
 def register(app: typer.Typer) -> None:
@@ -64,7 +64,9 @@ def diagnose(
         key = (trial.harness_id, str(each.fault))
         shown[key] += 1
         if shown[key] <= examples:
-            typer.echo(f"{trial.harness_id[:12]} {trial.question_id} {each.fault}: {each.evidence} ({each.where})")
+            typer.echo(
+                f"{trial.harness_id[:12]} {trial.question_id} {each.fault}: {each.evidence} ({each.where})"
+            )
 
 
 def _targets(question: Question) -> list[str]:
@@ -76,7 +78,7 @@ def _targets(question: Question) -> list[str]:
 def _questions(given: Globals, config: object, purpose: str) -> dict[str, Question]:
     """The questions of the run's task, which is opened anew: the store holds no target."""
     from loriner.config import Settings
-    from loriner.tasks.base import split_named
+    from loriner.tasks.splits import split_named
     from loriner.workspace import task_of
 
     then = Settings.model_validate(config)

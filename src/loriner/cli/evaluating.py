@@ -57,7 +57,7 @@ async def _evaluate(
     settings: Settings, given: Globals, *, split: str, limit: int | None, samples: int, resume: str | None
 ) -> tuple[str, str, str, Evaluation]:
     from loriner.cli.progress import watching
-    from loriner.tasks.base import split_named
+    from loriner.tasks.splits import split_named
     from loriner.workspace import named, task_of, workspace
 
     wanted = settings.adapt

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -84,10 +85,31 @@ def check(context: typer.Context, task: TaskArgument) -> None:
     given: Globals = context.obj
     report = asyncio.run(run_check(_open(context, task)))
     if given.json:
-        documents.emit(report.as_json())
+        documents.emit({**asdict(report), "passed": report.passed})
     else:
-        render.table(f"Check of {report.task}", ["what", "found", "ok"], report.rows())
-    if not report.ok:
+        render.table(
+            f"Check of {report.task}",
+            ["what", "found"],
+            [
+                ["questions", ", ".join(f"{split} {n}" for split, n in report.n.items())],
+                [
+                    "right answers that score 1",
+                    f"{report.n_checked - len(report.wrong_gold)} of {report.n_checked}",
+                ],
+                *[
+                    [f"  not {each.question_id}", f"scores {each.score:g} {each.detail}"]
+                    for each in report.wrong_gold[:5]
+                ],
+                ["an empty answer scores", f"{report.empty_score:g}"],
+                [
+                    "a constant answer scores",
+                    f"{report.constant_score:.3f} ({report.constant_answer[:60]!r})",
+                ],
+                ["median question", f"{report.median_question_length} characters"],
+                ["verdict", "sound" if report.passed else "NOT SOUND: mend the scorer or the answers"],
+            ],
+        )
+    if not report.passed:
         raise typer.Exit(1)
 
 
