@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from loriner.errors import ConfigError
 from loriner.evaluate import Evaluator
 from loriner.memorised import check as check_memorised
 from loriner.propose.context import brief_of, faults, make_context
@@ -29,7 +28,8 @@ from loriner.records import (
     Version,
     target_texts,
 )
-from loriner.statistics import Decision, accepts
+from loriner.statistics import Decision, accepts, interval
+from loriner.store.entry import Evidence
 from loriner.store.registry import Registry
 from loriner.tasks.base import Split, Task
 
@@ -103,7 +103,7 @@ async def adapt(
     Raises:
         InfrastructureError, ModelError: solver or proposer failed, not the harness; the run can be resumed.
         BudgetReached: a cap was reached; the run can be resumed.
-        ConfigError: the task has no questions for a split that is needed.
+        TaskError: the task has no questions for a split that is needed, or its scorer breaks its contract.
     """
     return await _Episode(task, lab, proposer, plan, registry, *_questions(task, plan)).run(seed)
 
@@ -114,11 +114,7 @@ def _questions(task: Task, plan: Plan) -> tuple[Sequence[Question], ...]:
         ("grade", plan.grade),
         ("test", plan.test),
     ]
-    found = tuple(task.questions(split)[:n] for split, n in wanted)
-    for (split, n), questions in zip(wanted, found, strict=True):
-        if n and not questions:
-            raise ConfigError(f"task {task.name} has no {split} questions: adaptation needs all three splits")
-    return found
+    return tuple(task.questions(split)[:n] if n else [] for split, n in wanted)
 
 
 @dataclass(slots=True)
@@ -133,42 +129,43 @@ class _Episode:
     test: Sequence[Question]
 
     async def run(self, seed: Harness) -> Adaptation:
-        first = await self.lab.evaluate(self.task, seed, self.grade, purpose="grade")
-        await self._commit(seed, None, 0, None, first, first)
-        current, standing, history, rounds = seed, first, list[PastRevision](), list[Round]()
+        first = self._commit(seed, await self.lab.evaluate(self.task, seed, self.grade, purpose="grade"))
+        current, history, rounds = first, list[PastRevision](), list[Round]()
         for number in range(1, self.plan.rounds + 1):
-            if standing.mean_score == 1.0:
+            if current.grade.mean_score == 1.0:
                 break  # nothing is left to win on the grade questions
-            context = await self._context(current, number, history)
+            context = await self._context(current.harness, number, history)
             attempts = await self._attempts(context, seed)
-            attempts, best = self._choose(attempts, standing)
-            history += [_past(each, number, standing, each is best) for each in attempts]
+            attempts, best = self._choose(attempts, current.grade)
+            history += [_past(each, number, current.grade, each is best) for each in attempts]
             if best is not None and best.rollout.candidate is not None and best.grade is not None:
-                await self._commit(
-                    best.rollout.candidate, current, number, best.rollout, best.grade, standing
+                current = self._commit(
+                    best.rollout.candidate, best.grade, number=number, parent=current, rollout=best.rollout
                 )
-                current, standing = best.rollout.candidate, best.grade
             rounds.append(
                 Round(
                     number=number,
                     attempts=attempts,
-                    accepted=None if best is None else current,
-                    grade=standing.mean_score,
+                    accepted=None if best is None else current.harness,
+                    grade=current.grade.mean_score,
                 )
             )
-            self.lab.observe("round", round=rounds[-1], standing=standing)
+            self.lab.observe("round", round=rounds[-1])
         return Adaptation(
             run_id=self.lab.run_id,
             task=self.task.name,
             proposer=self.proposer.name,
-            seed=await self._standing(seed, first),
-            best=await self._standing(current, standing),
+            seed=await self._tested(first),
+            best=await self._tested(current),
             rounds=tuple(rounds),
         )
 
-    async def _standing(self, harness: Harness, grade: Evaluation) -> Standing:
-        test = await self.lab.evaluate(self.task, harness, self.test, purpose="test") if self.test else None
-        return Standing(harness=harness, grade=grade, test=test, faults=faults(grade, self.grade))
+    async def _tested(self, standing: Standing) -> Standing:
+        """The standing with its score on the sealed questions."""
+        if not self.test:
+            return standing
+        test = await self.lab.evaluate(self.task, standing.harness, self.test, purpose="test")
+        return replace(standing, test=test)
 
     async def _context(self, current: Harness, number: int, history: Sequence[PastRevision]) -> Context:
         feedback = await self.lab.evaluate(self.task, current, self.feedback, purpose="feedback")
@@ -227,32 +224,49 @@ class _Episode:
             decided if each is best else each for each in attempts
         ), decided if decision.accepted else None
 
-    async def _commit(
+    def _commit(
         self,
         harness: Harness,
-        parent: Harness | None,
-        number: int,
-        rollout: Rollout | None,
         grade: Evaluation,
-        before: Evaluation,
-    ) -> None:
+        *,
+        number: int = 0,
+        parent: Standing | None = None,
+        rollout: Rollout | None = None,
+    ) -> Standing:
+        """The standing of a harness that is now a version: the seed, or the candidate of a round."""
+        standing = Standing(harness=harness, grade=grade, test=None, faults=faults(grade, self.grade))
         version = Version(
             harness_id=harness.id,
-            parent_id=None if parent is None else parent.id,
+            parent_id=parent and parent.harness.id,
             episode_id=self.lab.run_id,
             round=number,
-            revision=None if rollout is None else rollout.revision,
+            revision=rollout and rollout.revision,
             mean_score=grade.mean_score,
             accepted=True,
         )
-        await self.registry.keep(
-            version,
-            harness,
-            task=self.task.name,
-            proposer=self.proposer.name,
-            grade=grade,
-            faults=(faults(before, self.grade), faults(grade, self.grade)),
+        self.registry.commit(
+            version, harness, task=self.task.name, evidence=self._evidence(standing, parent, rollout)
         )
+        return standing
+
+    def _evidence(self, standing: Standing, parent: Standing | None, rollout: Rollout | None) -> Evidence:
+        scored = interval(list(standing.grade.scores.values()))
+        calls = [call for trial in standing.grade.trials for call in trial.calls if call.kind == "model"]
+        costs = [0.0 if call.cached else call.usd for call in [*calls, *(rollout.calls if rollout else ())]]
+        return Evidence(
+            proposer=self.proposer.name,
+            parent_score=parent and parent.grade.mean_score,
+            low=scored.low,
+            high=scored.high,
+            n_trials=len(standing.grade.trials),
+            usd=None if None in costs else sum(cost for cost in costs if cost is not None),
+            faults_before=_by_name(parent.faults) if parent else {},
+            faults_after=_by_name(standing.faults),
+        )
+
+
+def _by_name(found: Counter[Fault]) -> dict[str, int]:
+    return {str(fault): n for fault, n in found.most_common()}
 
 
 def _past(attempt: Attempt, number: int, standing: Evaluation, accepted: bool) -> PastRevision:

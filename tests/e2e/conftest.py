@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from stub_server import Stub, serving
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

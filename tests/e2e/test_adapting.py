@@ -17,7 +17,18 @@ from .conftest import Command
 
 def adapt(loriner: Command, folder: Path, stub: Stub, *more: str) -> subprocess.CompletedProcess[str]:
     return loriner(
-        "adapt", str(folder), "--solver", stub.url, "--rounds", "2", "-k", "2", "--grade", "20", "--json", *more
+        "adapt",
+        str(folder),
+        "--solver",
+        stub.url,
+        "--rounds",
+        "2",
+        "-k",
+        "2",
+        "--grade",
+        "20",
+        "--json",
+        *more,
     )
 
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from stub_server import Stub
 
 from .conftest import Command
@@ -27,7 +28,9 @@ def test_global_options_may_stand_anywhere(loriner: Command, folder: Path) -> No
 
 
 def test_fail_under_ends_with_1(loriner: Command, folder: Path) -> None:
-    done = loriner("evaluate", str(folder), "--solver", "scripted:echo", "--fail-under", "0.5", "--limit", "3")
+    done = loriner(
+        "evaluate", str(folder), "--solver", "scripted:echo", "--fail-under", "0.5", "--limit", "3"
+    )
     assert done.returncode == 1
 
 
@@ -46,7 +49,9 @@ def test_a_harness_that_always_crashes_is_run_three_times_only(
     loriner: Command, folder: Path, stub: Stub, tmp_path: Path
 ) -> None:
     (tmp_path / "bad.py").write_text("def solve(model, question):\n    return undefined\n")
-    done = loriner("evaluate", str(folder), "--solver", stub.url, "--harness", "bad.py", "--limit", "10", "--json")
+    done = loriner(
+        "evaluate", str(folder), "--solver", stub.url, "--harness", "bad.py", "--limit", "10", "--json"
+    )
     assert done.returncode == 0, done.stderr
     statuses = [each["status"] for each in json.loads(done.stdout)["trials"]]
     assert statuses.count("crashed") == 3

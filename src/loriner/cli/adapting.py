@@ -46,6 +46,7 @@ def adapt(
     max_usd: Annotated[float | None, typer.Option(help="Stop before this is spent.")] = None,
     max_calls: Annotated[int | None, typer.Option(help="Model calls at most.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Tokens at most, both ways.")] = None,
+    max_trials: Annotated[int | None, typer.Option(help="Trials at most.")] = None,
     max_minutes: Annotated[float | None, typer.Option(help="Minutes at most.")] = None,
     resume: Annotated[str | None, typer.Option(help="Go on with a run that was stopped.")] = None,
     allow_reduced: Annotated[
@@ -69,10 +70,11 @@ def adapt(
             "test": test,
         },
         budget={
-            "max_usd": max_usd,
-            "max_calls": max_calls,
-            "max_tokens": max_tokens,
-            "max_minutes": max_minutes,
+            "usd": max_usd,
+            "calls": max_calls,
+            "tokens": max_tokens,
+            "minutes": max_minutes,
+            "trials": max_trials,
         },
     )
     episode, spent = asyncio.run(_adapt(settings, given, resume))
@@ -124,14 +126,13 @@ async def _adapt(settings: Settings, given: Globals, resume: str | None) -> tupl
     from loriner.adapt import Plan
     from loriner.adapt import adapt as run_adaptation
     from loriner.cli.progress import watching
-    from loriner.tasks.named import open_task
-    from loriner.workspace import named, workspace
+    from loriner.workspace import named, task_of, workspace
 
     if resume is not None:
         settings = _as_it_was(settings, resume)
     wanted = settings.adapt
     async with workspace(settings, required_level=REQUIRED_LEVEL) as opened:
-        task = open_task(named(wanted.task, "task", "TASK"), home=settings.home, table=settings.task)
+        task = task_of(settings)
         solver = opened.model(named(wanted.solver, "solver", "--solver"))
         proposer = opened.proposer(wanted.proposer)
         start = opened.harness(wanted.harness or f"library:{task.seed_harness}", task.name)

@@ -11,6 +11,7 @@ import asyncio
 import json
 import os
 import random
+import re
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -18,12 +19,17 @@ from typing import Any
 import aiohttp
 from yarl import URL
 
-from loriner.errors import ConfigError, ModelRefused, ModelUnavailable
+from loriner.errors import ConfigError, ModelRefused, ModelUnavailable, PromptRefused
 from loriner.models.base import ModelReply, ModelRequest
 from loriner.models.limit import AdaptiveLimit, Pace
 from loriner.models.prices import Price, cost
 from loriner.models.reply import Attempt, Failed, error_text, read_reply, retry_after_s
 
+_TOO_LONG = re.compile(
+    r"context (length|window|size)|maximum context|too (long|large)|exceeds?\b.*\b(context|length)",
+    re.IGNORECASE,
+)
+"""How endpoints say that a prompt does not fit; any other 400 is a matter of settings, not of the prompt."""
 _TRIES = 5
 _SLOW_BACKOFF_S = 0.5
 """First pause after a reply that asks for patience (429, 5xx)."""
@@ -182,6 +188,8 @@ class ChatModel:
                 f"{found}. Check that the server runs and is reachable, then run the command again"
             )
         message = f"{self._base_url} refused a request to {self._model}: {found}"
+        if failed.status == 413 or (failed.status in (400, 422) and _TOO_LONG.search(failed.message)):
+            return PromptRefused(message)
         return ModelRefused(". ".join(filter(None, (message, self._hint(failed.status)))))
 
     def _hint(self, status: int) -> str:

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from loriner.errors import ConfigError, MissingExtra, ModelRefused, ModelUnavailable
+from loriner.errors import ConfigError, MissingExtra, ModelRefused, ModelUnavailable, PromptRefused
 from loriner.models.base import ModelReply, ModelRequest
 from loriner.models.pull import sha256_of
 
@@ -72,7 +72,7 @@ class LlamaModel:
         """The reply. Giving up the wait ends the generation at its next token.
 
         Raises:
-            ModelRefused: the prompt is longer than a slot's context, or not valid Unicode.
+            PromptRefused: the prompt is longer than a slot's context, or not valid Unicode.
             ModelUnavailable: the file does not load.
         """
         if self._pool is None:
@@ -111,7 +111,7 @@ class LlamaModel:
         try:
             server.handle_chat_completions(_body(request), take)
         except RuntimeError as error:
-            raise ModelRefused(f"{self._name} cannot read the request: {error}") from error
+            raise PromptRefused(f"{self._name} cannot read the request: {error}") from error
         return reply.finished(self._name, time.perf_counter() - started)
 
     def _loaded(self) -> Any:
@@ -163,7 +163,7 @@ class _Reply:
 
     def finished(self, name: str, seconds: float) -> ModelReply:
         if self._error.get("type") == "exceed_context_size_error":
-            raise ModelRefused(
+            raise PromptRefused(
                 f"the prompt has {self._error['n_prompt_tokens']} tokens, and {name} has a context of "
                 f"{self._error['n_ctx']} for prompt and reply; shorten the prompt"
             )
