@@ -1,4 +1,6 @@
-"""A tiny task with a scripted solver, and a runtime that runs programs in a thread: enough to train on in seconds."""
+"""A tiny task with a scripted solver, and a runtime that runs programs in a thread: enough to train on in
+seconds.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +108,7 @@ class InThread:
             try:
                 exec(program.source, scope)
                 return Verdict(status=Status.OK, answer=str(scope["solve"](model, program.question)))
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001
                 return Verdict(status=Status.CRASHED, detail=type(error).__name__, error=str(error))
 
         verdict = await asyncio.to_thread(work)

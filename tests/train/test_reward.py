@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sums import CRASH, EMPTY, GOOD, HALF, SEED, Solver, Sums, edit, exercise, laboratory
 
 from loriner.errors import ConfigError
 from loriner.train.reward import Reward, Scorer
-from sums import CRASH, EMPTY, GOOD, HALF, SEED, Solver, Sums, edit, exercise, laboratory
 
 WORKED = [
     ("all valid and all right", edit(GOOD), 1.0, 1.30),
@@ -35,7 +35,9 @@ WORKED = [
 ]
 
 
-@pytest.mark.parametrize(("completion", "score", "total"), [row[1:] for row in WORKED], ids=[r[0] for r in WORKED])
+@pytest.mark.parametrize(
+    ("completion", "score", "total"), [row[1:] for row in WORKED], ids=[r[0] for r in WORKED]
+)
 async def test_worked_numbers(tmp_path: Path, completion: str, score: float, total: float) -> None:
     start = GOOD if completion == edit(SEED, GOOD) else SEED
     async with laboratory(tmp_path) as lab:
@@ -67,7 +69,9 @@ async def test_a_dead_solver_gives_no_reward_and_never_a_low_one(tmp_path: Path)
     assert again.total == pytest.approx(1.30)
 
 
-async def test_a_completion_without_a_candidate_is_scored_even_when_the_solver_is_dead(tmp_path: Path) -> None:
+async def test_a_completion_without_a_candidate_is_scored_even_when_the_solver_is_dead(
+    tmp_path: Path,
+) -> None:
     solver = Solver()
     solver.down = True
     async with laboratory(tmp_path, solver) as lab:

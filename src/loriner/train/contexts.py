@@ -1,7 +1,7 @@
 """Training contexts: programs tried on feedback questions, drawn from tasks and from revision sequences.
 
-Each state (a program on a task) is tried once on a pool of feedback questions; every context then shows a subset of
-its own. All draws are seeded by name, so the same plan on the same trials gives the same file.
+Each state (a program on a task) is tried once on a pool of feedback questions; every context then shows a
+subset of its own. All draws are seeded by name, so the same plan on the same trials gives the same file.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ async def draw(
     ]
     if not shown:
         raise ConfigError(
-            f"no context fits {plan.max_prompt_tokens} tokens ({len(states)} programs tried): raise max_prompt_tokens"
+            f"no context of {len(states)} programs fits max_prompt_tokens = {plan.max_prompt_tokens}: raise it"
         )
     left_out = plan.n - len(shown)
     if left_out:
@@ -91,7 +91,8 @@ def seed_states(tasks: Mapping[str, Task], programs: Mapping[str, Sequence[Harne
 def revised_states(exercises: Sequence[Exercise], scored: Iterable[Scored], *, max_round: int) -> list[State]:
     """The states that the policy's own revisions lead to: every distinct candidate that ran at all.
 
-    Better and worse ones alike: a later round must also learn to repair. `max_round` caps the length of a sequence.
+    Better and worse ones alike: a later round must also learn to repair. `max_round` caps the length of a
+    sequence.
     """
     by_context = {each.context.id: each.context for each in exercises}
     states: dict[tuple[str, str], State] = {}
@@ -123,9 +124,7 @@ async def _tried(lab: Evaluator, task: Task, state: State, plan: DrawPlan) -> Ev
     return await lab.evaluate(task, state.harness, questions, purpose="feedback")
 
 
-def _spread(
-    tried: Sequence[tuple[State, Evaluation]], plan: DrawPlan
-) -> Iterable[tuple[State, Evaluation]]:
+def _spread(tried: Sequence[tuple[State, Evaluation]], plan: DrawPlan) -> Iterable[tuple[State, Evaluation]]:
     """Each state in turn, in a seeded order, every time with another subset of its trials."""
     order = generator(plan.seed, "contexts", "order")
     turn: list[tuple[State, Evaluation]] = []

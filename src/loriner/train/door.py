@@ -1,6 +1,8 @@
-"""A synchronous door to the engine: trainers call in from their own thread, the engine lives on one event loop.
+"""A synchronous door to the engine: trainers call in from their own thread, the engine lives on one event
+loop.
 
-What is opened in the loop (store, sandbox, solver) is used and closed in it; a trainer never sees a coroutine.
+What is opened in the loop (store, sandbox, solver) is used and closed in it; a trainer never sees a
+coroutine.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""What the policy is trained on: a context as the proposer reads it, with the questions that judge its completions.
+"""What the policy is trained on: a context as the proposer reads it, with the questions that judge its
+completions.
 
-Exercises are frozen to a file whose first line holds a digest of the rest, so that a run, its resumption and a
-comparison a month later see the same text. The file holds the feedback's targets (they are part of the prompt)
-and only the ids of grade questions.
+Exercises are frozen to a file whose first line holds a digest of the rest, so that a run, its resumption and
+a comparison a month later see the same text. The file holds the feedback's targets (they are part of the
+prompt) and only the ids of grade questions.
 """
 
 from __future__ import annotations
@@ -79,8 +80,8 @@ def require_divisible(n: int, per_update: int) -> int:
     if n == 0 or n % per_update:
         left = n % per_update
         raise ConfigError(
-            f"{n} contexts do not divide into updates of {per_update}: {left} would be left over; "
-            f"use {n - left or per_update} or {n - left + per_update} contexts, or another contexts_per_update"
+            f"{n} contexts do not divide into updates of {per_update}: {left} would be left over; use "
+            f"{n - left or per_update} or {n - left + per_update} contexts, or another contexts_per_update"
         )
     return n // per_update
 

@@ -1,4 +1,5 @@
-"""What training writes down: one line an update, one line a rollout, and whether there is anything left to learn from.
+"""What training writes down: one line an update, one line a rollout, and whether there is anything left to
+learn from.
 
 The files are cut back to the checkpoint when a run resumes, so they never hold an update twice.
 """
@@ -19,7 +20,9 @@ from loriner.train.exercise import Exercise
 from loriner.train.reward import Reward, Scored
 
 MIN_SPREAD = 0.02
-"""Standard deviation of the rewards in a group below which it is called dead: less than any one part of the bonus."""
+"""Standard deviation of the rewards in a group below which it is called dead: less than any one part of the
+bonus.
+"""
 
 
 class DeadSignal(LorinerError):
@@ -60,7 +63,8 @@ class Row:
 
 
 def summary(rows: Sequence[Row], group: int) -> dict[str, Any]:
-    """The figures of one update: means of each part of the reward, invalid edits by code, groups without spread.
+    """The figures of one update: means of each part of the reward, invalid edits by code, groups without
+    spread.
 
     `rows` holds the groups one after the other, `group` rows each.
     """
@@ -135,8 +139,8 @@ def require_signal(updates: Sequence[Mapping[str, Any]], dead_after: int) -> Non
     mostly = ", ".join(f"{code} {count / n:.0%}" for code, count in invalid.most_common(3)) or "valid edits"
     raise DeadSignal(
         f"training stopped: in the last {dead_after} updates no group had rewards that differ "
-        f"(mean reward {last[-1]['reward']:.3f}; rollouts: {mostly}). A policy that cannot write edits yet needs SFT "
-        "first; one whose candidates all score alike needs tasks with more room, or a higher temperature"
+        f"(mean reward {last[-1]['reward']:.3f}; rollouts: {mostly}). A policy that cannot write edits yet "
+        "needs SFT first; one whose candidates all score alike needs tasks with more room, or a higher temperature"
     )
 
 

@@ -47,8 +47,9 @@ def patient(
                 break
             if waited >= patience_s:
                 raise InfrastructureError(
-                    f"{len(missing)} of {len(found)} completions could not be scored in {waited:.0f} s of waiting: "
-                    "the solver or the sandbox is down. The last checkpoint is kept; the same command goes on from it"
+                    f"{len(missing)} of {len(found)} completions could not be scored in {waited:.0f} s of "
+                    "waiting: the solver or the sandbox is down. The last checkpoint is kept; the same "
+                    "command goes on from it"
                 )
             pause = min(pause, patience_s - waited)
             tell(f"{len(missing)} of {len(found)} completions could not be scored; again in {pause:.0f} s")

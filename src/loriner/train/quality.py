@@ -20,9 +20,9 @@ PATTERNS = (
 )
 """Every label that `pattern` gives, the first that fits."""
 
-_EXTRACTORS = frozenset(
-    "split rsplit strip lstrip rstrip partition rpartition splitlines removeprefix removesuffix find rfind "
-    "findall search match fullmatch sub finditer group loads replace".split()
+_EXTRACTORS = re.compile(
+    r"r?split|[lr]?strip|r?partition|splitlines|remove(pre|suf)fix|r?find|findall|finditer|search|match|"
+    r"fullmatch|sub|group|loads|replace"
 )
 _CHECKING = re.compile(r"(?i)\b(check|verif\w*|correct|mistake|wrong|review)\b")
 _SHINGLE = 5
@@ -78,7 +78,7 @@ def _named(node: ast.AST) -> Iterator[str]:
             yield "model"
         case ast.Attribute(attr="most_common" | "count") | ast.Name(id="Counter" | "mode"):
             yield "vote"
-        case ast.Call(func=ast.Attribute(attr=name)) if name in _EXTRACTORS:
+        case ast.Call(func=ast.Attribute(attr=name)) if _EXTRACTORS.fullmatch(name):
             yield "extract"
         case ast.Call(func=ast.Name(id="tidy" | "extract" | "clean")):
             yield "extract"

@@ -1,7 +1,7 @@
 """The same program under other names, so that a small policy learns to read programs and not to recite one.
 
-Only names that the program binds itself are exchanged, and only where that cannot change what it does: nothing that
-is imported, an attribute, a keyword argument, part of an f-string or of a class.
+Only names that the program binds itself are exchanged, and only where that cannot change what it does:
+nothing that is imported, an attribute, a keyword argument, part of an f-string or of a class.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from collections.abc import Collection
 from random import Random
 
 _FIXED = frozenset({"solve", "model", "question", "self", *dir(builtins), *keyword.kwlist})
-_FUNCTIONS = (
-    "ask attempt build_answer by_code by_rule clean_up compute derive digest draft evaluate_reply extract final "
-    "find_result from_reply get_answer handle infer inner_solve last_part make_answer normalise obtain parse_reply "
-    "pick polish produce read_reply reduce_reply refine render_prompt resolve respond result_of run_it settle "
-    "shorten simplify step trim_reply try_once use_code work_out"
-).split()
-_VALUES = (
-    "body buf chunk content current data draft_text entry found given got guess head info item kept last line "
-    "message note obj out output part picked piece portion prompt_text query raw rest reply_text res response "
-    "result row said seen segment shown snippet source_text stage stuff tail target_text temp text token tried "
-    "val value what whole words written"
-).split()
+_FUNCTIONS = """
+    ask attempt build_answer by_code by_rule clean_up compute derive digest draft evaluate_reply extract final
+    find_result from_reply get_answer handle infer inner_solve last_part make_answer normalise obtain
+    parse_reply pick polish produce read_reply reduce_reply refine render_prompt resolve respond result_of
+    run_it settle shorten simplify step trim_reply try_once use_code work_out
+"""
+_VALUES = """
+    body buf chunk content current data draft_text entry found given got guess head info item kept last line
+    message note obj out output part picked piece portion prompt_text query raw rest reply_text res response
+    result row said seen segment shown snippet source_text stage stuff tail target_text temp text token tried
+    val value what whole words written
+"""
 
 
 def renamed(source: str, draw: Random, *, keep: Collection[str] = (), share: float = 0.7) -> str:
@@ -34,9 +34,10 @@ def renamed(source: str, draw: Random, *, keep: Collection[str] = (), share: flo
     tree = ast.parse(source)
     taken = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} | _FIXED | set(keep)
     taken |= own_names(source)
-    exchange: dict[str, str] = {}
+    functions, exchange = _functions(tree), dict[str, str]()
     for name in sorted(_free(tree) - set(keep)):
-        pool = [each for each in (_FUNCTIONS if name in _functions(tree) else _VALUES) if each not in taken]
+        known = _FUNCTIONS if name in functions else _VALUES
+        pool = [each for each in known.split() if each not in taken]
         if pool and draw.random() < share:
             exchange[name] = draw.choice(pool)
             taken.add(exchange[name])

@@ -1,8 +1,8 @@
 """The reward of a completion: the revised program is run, and scored by what it answers.
 
-Text in, numbers out; no trainer is imported here and no group is known. All completions in a context meet the same
-grade questions with the same solver seeds and settings, and equal candidates share one evaluation, so that what
-tells two of them apart is their program. Our own faults give no reward at all, never a low one.
+Text in, numbers out; no trainer is imported here and no group is known. All completions in a context meet
+the same grade questions with the same solver seeds and settings, and equal candidates share one evaluation,
+so that what tells two of them apart is their program. Our own faults give no reward at all, never a low one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from loriner.train.exercise import Exercise
 PARSED = 0.05
 APPLIED = 0.10
 COMPLETED = 0.15
-"""Weights of the validity bonus. Source: arXiv 2609.35738 as summarised; read as additive, docs/training.md."""
+"""Weights of the validity bonus. Source: arXiv 2609.35738 as summarised; read as additive,
+docs/training.md.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

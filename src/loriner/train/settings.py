@@ -1,4 +1,5 @@
-"""A training file: one TOML for contexts, teacher, SFT and GRPO, so that a whole line of training is one document.
+"""A training file: one TOML for contexts, teacher, SFT and GRPO, so that a whole line of training is one
+document.
 
 `extends = "other.toml"` lays the file over another; tables are merged key by key. `--set a.b=c` comes on top.
 """
@@ -28,26 +29,26 @@ class ContextsTable(Table):
     settings: tuple[Setting, ...] = ("canonical",)
     harnesses: tuple[str, ...] = ("seed",)
     """Programs to revise: `seed` for each task's own, `library:NAME`, or a file."""
-    renamed: int = Field(0, ge=0)
+    renamed: int = Field(default=0, ge=0)
     """Further copies of each program under other names."""
-    n: int = Field(640, ge=1)
-    pool: int = Field(24, ge=1)
-    feedback: int = Field(8, ge=1)
-    grade: int = Field(6, ge=1)
-    max_prompt_tokens: int = Field(4096, ge=512)
+    n: int = Field(default=640, ge=1)
+    pool: int = Field(default=24, ge=1)
+    feedback: int = Field(default=8, ge=1)
+    grade: int = Field(default=6, ge=1)
+    max_prompt_tokens: int = Field(default=4096, ge=512)
 
 
 class TeacherTable(Table):
     """Who writes the SFT data and what of it is kept."""
 
     proposer: str = "catalogue"
-    n_contexts: int = Field(400, ge=1)
+    n_contexts: int = Field(default=400, ge=1)
     """Contexts shown to the teacher: the first so many that are drawn."""
-    completions: int = Field(4, ge=1)
-    grade: int = Field(24, ge=1)
+    completions: int = Field(default=4, ge=1)
+    grade: int = Field(default=24, ge=1)
     accept: Rule = "paired"
-    n_examples: int = Field(432, ge=1)
-    max_pattern_share: float = Field(0.5, gt=0, le=1)
+    n_examples: int = Field(default=432, ge=1)
+    max_pattern_share: float = Field(default=0.5, gt=0, le=1)
     max_chars: int = 6_000
     rename: bool = False
 
@@ -55,8 +56,8 @@ class TeacherTable(Table):
 class AdapterTable(Table):
     """A LoRA adapter."""
 
-    rank: int = Field(32, ge=1)
-    alpha: int = Field(64, ge=1)
+    rank: int = Field(default=32, ge=1)
+    alpha: int = Field(default=64, ge=1)
     """Source names none: twice the rank, by common practice."""
 
 
@@ -64,59 +65,59 @@ class SftTable(Table):
     """Supervised fine-tuning on the teacher's rows."""
 
     adapter: AdapterTable = AdapterTable()
-    epochs: float = Field(2.9, gt=0)
+    epochs: float = Field(default=2.9, gt=0)
     learning_rate: float = 1e-4
-    batch: int = Field(16, ge=1)
+    batch: int = Field(default=16, ge=1)
     """Rows of one update, over all processes."""
-    device_batch: int = Field(4, ge=1)
+    device_batch: int = Field(default=4, ge=1)
     max_tokens: int = 8_192
     """Prompt and completion. A longer row is refused before training starts, not cut."""
-    save_every: int = Field(20, ge=1)
+    save_every: int = Field(default=20, ge=1)
 
 
 class GrpoTable(Table):
     """Reinforcement learning from running the revised harness."""
 
-    contexts_per_update: int = Field(40, ge=1)
-    completions: int = Field(8, ge=2)
-    epochs: int = Field(1, ge=1)
+    contexts_per_update: int = Field(default=40, ge=1)
+    completions: int = Field(default=8, ge=2)
+    epochs: int = Field(default=1, ge=1)
     learning_rate: float = 1e-6
     adapter: AdapterTable | None = None
     """None trains every weight."""
     loss: Literal["grpo", "dr_grpo", "dapo"] = "grpo"
-    beta: float = Field(0.0, ge=0)
+    beta: float = Field(default=0.0, ge=0)
     """Weight of the KL term; above 0 a reference model is needed."""
-    temperature: float = Field(1.0, gt=0)
-    max_completion_tokens: int = Field(2_048, ge=16)
+    temperature: float = Field(default=1.0, gt=0)
+    max_completion_tokens: int = Field(default=2_048, ge=16)
     multistep: bool = False
     """Draw the contexts of each later epoch from the policy's own revisions as well."""
-    max_round: int = Field(3, ge=1)
+    max_round: int = Field(default=3, ge=1)
     """Longest revision sequence that multistep contexts come from."""
-    fresh_share: float = Field(0.5, ge=0, le=1)
+    fresh_share: float = Field(default=0.5, ge=0, le=1)
     """Share of a later epoch's states that are the first epoch's own."""
     generation: Literal["generate", "vllm_server", "vllm_colocate"] = "generate"
     vllm_url: str = "http://localhost:8000"
-    vllm_memory: float = Field(0.3, gt=0, lt=1)
-    device_batch: int = Field(16, ge=1)
+    vllm_memory: float = Field(default=0.3, gt=0, lt=1)
+    device_batch: int = Field(default=16, ge=1)
     """Completions of one forward and backward pass on one device."""
-    chunk: int = Field(64, ge=1)
+    chunk: int = Field(default=64, ge=1)
     """Completions generated together on the path without vLLM."""
-    save_every: int = Field(4, ge=1)
+    save_every: int = Field(default=4, ge=1)
     """Updates between checkpoints."""
-    dead_after: int = Field(5, ge=1)
+    dead_after: int = Field(default=5, ge=1)
     """Updates in a row without a spread of rewards in any group, after which training stops."""
-    deadline_s: float = Field(900, gt=0)
+    deadline_s: float = Field(default=900, gt=0)
     """Wall time for scoring one completion."""
-    patience_s: float = Field(1_800, ge=0)
+    patience_s: float = Field(default=1_800, ge=0)
     """Wall time that scoring waits for infrastructure to come back."""
 
 
 class HardwareTable(Table):
     """What it runs on: for launch lines and estimates."""
 
-    processes: int = Field(1, ge=1)
+    processes: int = Field(default=1, ge=1)
     """Trainer processes, one a GPU, over all machines."""
-    machines: int = Field(1, ge=1)
+    machines: int = Field(default=1, ge=1)
     gpu_gib: float = 80.0
     accelerate: str | None = None
     """The accelerate configuration file, beside the training file."""
@@ -172,7 +173,8 @@ def load(path: Path, assignments: Iterable[str] = ()) -> TrainConfig:
     """The training file with what it extends and with `a.b=c` texts on top.
 
     Raises:
-        ConfigError: a file that cannot be read, a circle of extensions, an unknown key, a value of the wrong kind.
+        ConfigError: a file that cannot be read, a circle of extensions, an unknown key, a value of the wrong
+        kind.
     """
     data = _read(path, ())
     for assignment in assignments:

@@ -1,6 +1,8 @@
-"""SFT data: a teacher's first revisions, kept when they beat the program they revise and pass the quality screen.
+"""SFT data: a teacher's first revisions, kept when they beat the program they revise and pass the quality
+screen.
 
-Any proposer is a teacher. What it writes is run and judged like any candidate; what is dropped is counted by reason.
+Any proposer is a teacher. What it writes is run and judged like any candidate; what is dropped is counted by
+reason.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ from loriner.train.quality import likeness, pattern
 from loriner.train.renaming import own_names, renamed
 
 MAX_REWRITE_SHARE = 0.8
-"""A function-level variant longer than this share of the program is no edit any more. Source: docs/edits.md."""
+"""A function-level variant longer than this share of the program is no edit any more. Source:
+docs/edits.md.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +91,11 @@ class Report:
 
 
 async def teach(
-    lab: Evaluator, tasks: Mapping[str, Task], exercises: Sequence[Exercise], teacher: Proposer, plan: TeachPlan
+    lab: Evaluator,
+    tasks: Mapping[str, Task],
+    exercises: Sequence[Exercise],
+    teacher: Proposer,
+    plan: TeachPlan,
 ) -> list[Lesson]:
     """Every revision of the teacher in the exercises' contexts, screened in a seeded order.
 
@@ -104,7 +112,8 @@ async def teach(
 def rows(lessons: Sequence[Lesson], plan: TeachPlan) -> list[dict[str, Any]]:
     """The kept lessons as chat rows: `prompt` and `completion` messages, and where they come from.
 
-    A lesson also gives its function-level variant where that differs and is still an edit rather than a rewrite.
+    A lesson also gives its function-level variant where that differs and is still an edit rather than a
+    rewrite.
     """
     kept = [each for each in lessons if not each.dropped]
     written = [_row(each, each.rollout.completion, "as_written") for each in kept]
@@ -139,7 +148,12 @@ def report(teacher: str, lessons: Sequence[Lesson], plan: TeachPlan) -> Report:
 
 
 async def _lesson(
-    lab: Evaluator, tasks: Mapping[str, Task], teacher: Proposer, plan: TeachPlan, exercise: Exercise, index: int
+    lab: Evaluator,
+    tasks: Mapping[str, Task],
+    teacher: Proposer,
+    plan: TeachPlan,
+    exercise: Exercise,
+    index: int,
 ) -> Lesson:
     rollout = lab.store.rollout(lab.run_id, exercise.context.id, index)
     if rollout is None:
