@@ -75,7 +75,7 @@ async def draw(
     ]
     if not shown:
         raise ConfigError(
-            f"no context of {len(states)} programs fits max_prompt_tokens = {plan.max_prompt_tokens}: raise it"
+            f"no context of {len(states)} programs fits max_prompt_tokens = {plan.max_prompt_tokens}"
         )
     left_out = plan.n - len(shown)
     if left_out:

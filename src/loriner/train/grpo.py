@@ -33,7 +33,7 @@ try:
     from accelerate.utils import gather_object
     from datasets import Dataset
     from safetensors.torch import load_file
-    from transformers import TrainerCallback
+    from transformers import PrinterCallback, TrainerCallback
     from trl import GRPOConfig, GRPOTrainer
 except ModuleNotFoundError as error:
     raise MissingExtra("train", "training a proposer") from error
@@ -57,6 +57,7 @@ def train_grpo(
     source: Source,
     judge: Judge,
     *,
+    tell: Callable[[str], None] = print,
     rollouts: Callable[[Sequence[Any], Any], dict[str, Any]] | None = None,
 ) -> Path:
     """The directory of the trained model. Goes on from the last checkpoint if there is one.
@@ -68,7 +69,7 @@ def train_grpo(
         DeadSignal: nothing left to learn from; a checkpoint was written.
         InfrastructureError: the solver stayed away; the last checkpoint stands.
     """
-    run = _Run(config, source, judge)
+    run = _Run(config, source, judge, tell)
     model, tokenizer = load_policy(base)
     trainer = GRPOTrainer(
         model=model,
@@ -80,6 +81,7 @@ def train_grpo(
         callbacks=[_Watch(run)],
         rollout_func=rollouts or run.generation(),
     )
+    trainer.remove_callback(PrinterCallback)
     run.accelerator = trainer.accelerator
     for epoch in range(run.epoch_of(last_checkpoint(run.checkpoints)), config.grpo.epochs):
         run.train_epoch(trainer, epoch)
@@ -92,11 +94,13 @@ def train_grpo(
 class _Run:
     """What one process of a training keeps between the trainer's calls."""
 
-    def __init__(self, config: TrainConfig, source: Source, judge: Judge) -> None:
+    def __init__(
+        self, config: TrainConfig, source: Source, judge: Judge, tell: Callable[[str], None]
+    ) -> None:
         self.config, self.table = config, config.grpo
         self.checkpoints = config.output / "grpo" / "checkpoints"
         self.journal = Journal(config.output / "grpo")
-        self.source, self.judge = source, judge
+        self.source, self.judge, self.tell = source, judge, tell
         self.exercises: Sequence[Exercise] = ()
         self.per_epoch = 0
         self.pending: dict[str, Any] = {}
@@ -158,6 +162,10 @@ class _Run:
         """The exercises of the epoch as the trainer takes them: a prompt, and its place among the
         exercises.
         """
+        if self.accelerator is not None:
+            if self.main():
+                self.source(epoch)  # one process draws what is not there yet; the others then read it
+            self.accelerator.wait_for_everyone()
         self.exercises = self.source(epoch)
         n = require_divisible(len(self.exercises), self.table.contexts_per_update)
         if self.per_epoch not in (0, n):
@@ -240,6 +248,7 @@ class _Watch(TrainerCallback):  # type: ignore[misc,unused-ignore]
         run.pending = {}
         if run.main():
             run.journal.add_update(figures)
+            run.tell(_line(figures, args.max_steps))
         run.accelerator.wait_for_everyone()
         try:
             require_signal(run.journal.read_updates(), run.table.dead_after)
@@ -283,6 +292,16 @@ def require_reloaded(model: Any, checkpoint: Path) -> None:
                 f"after resuming, {name} is not what {path} holds: the checkpoint was not restored; "
                 "start from the merged model with a fresh adapter instead"
             )
+
+
+def _line(figures: dict[str, Any], n_updates: int) -> str:
+    """An update in words."""
+    seconds = "+".join(f"{figures[f'seconds_{each}']:.0f}" for each in ("generating", "scoring", "updating"))
+    return (
+        f"update {figures['update']}/{n_updates}: reward {figures['reward']:.3f} (score {figures['score']:.3f}, "
+        f"applied {figures['applied']:.0%}), groups without spread {figures['groups_without_spread']:.0%}, "
+        f"{seconds} s"
+    )
 
 
 def _figures(logs: dict[str, Any]) -> dict[str, Any]:

@@ -140,7 +140,7 @@ def require_signal(updates: Sequence[Mapping[str, Any]], dead_after: int) -> Non
     raise DeadSignal(
         f"training stopped: in the last {dead_after} updates no group had rewards that differ "
         f"(mean reward {last[-1]['reward']:.3f}; rollouts: {mostly}). A policy that cannot write edits yet "
-        "needs SFT first; one whose candidates all score alike needs tasks with more room, or a higher temperature"
+        "needs SFT first; one whose candidates all score alike needs tasks with more room"
     )
 
 

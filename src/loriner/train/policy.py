@@ -13,8 +13,10 @@ from loriner.train.settings import AdapterTable
 
 try:
     import torch
+    from datasets import disable_progress_bars
     from peft import LoraConfig, PeftModel
     from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils.logging import disable_progress_bar
 except ModuleNotFoundError as error:
     raise MissingExtra("train", "training a proposer") from error
 
@@ -27,6 +29,8 @@ def load_policy(base: str) -> tuple[Any, Any]:
     Raises:
         ConfigError: they cannot be loaded, or the tokenizer has no chat template.
     """
+    disable_progress_bar()
+    disable_progress_bars()
     try:
         model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
         tokenizer = AutoTokenizer.from_pretrained(base, padding_side="left")

@@ -7,15 +7,17 @@ document.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
 from loriner.config import Table, assign
 from loriner.errors import ConfigError
 from loriner.statistics import Rule
+
+T = TypeVar("T", bound=Table)
 
 Setting = Literal["canonical", "varied"]
 """The questions as they are, or in frames and answer contracts that vary (docs/tasks.md)."""
@@ -179,10 +181,19 @@ def load(path: Path, assignments: Iterable[str] = ()) -> TrainConfig:
     data = _read(path, ())
     for assignment in assignments:
         assign(data, assignment)
+    return checked(TrainConfig, data, str(path))
+
+
+def checked(kind: type[T], data: Mapping[str, Any], origin: str) -> T:
+    """The table from plain values; `origin` says in messages where they stand.
+
+    Raises:
+        ConfigError: an unknown key, or a value of the wrong kind.
+    """
     try:
-        return TrainConfig.model_validate(data)
+        return kind.model_validate(data)
     except ValidationError as error:
-        raise ConfigError(_explain(error, path)) from None
+        raise ConfigError(_explain(error, origin)) from None
 
 
 def _read(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
@@ -208,7 +219,7 @@ def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _explain(error: ValidationError, path: Path) -> str:
+def _explain(error: ValidationError, path: str) -> str:
     lines = []
     for each in error.errors(include_url=False):
         where = ".".join(str(part) for part in each["loc"])

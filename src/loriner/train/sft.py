@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ from loriner.train.settings import TrainConfig
 
 try:
     from datasets import Dataset
+    from transformers import PrinterCallback, TrainerCallback
     from trl import SFTConfig, SFTTrainer
 except ModuleNotFoundError as error:
     raise MissingExtra("train", "training a proposer") from error
 
 
-def train_sft(config: TrainConfig) -> Path:
+def train_sft(config: TrainConfig, tell: Callable[[str], None] = print) -> Path:
     """The directory of the merged model. Goes on from the last checkpoint if there is one.
 
     Raises:
@@ -34,7 +36,9 @@ def train_sft(config: TrainConfig) -> Path:
         train_dataset=Dataset.from_list([_features(row, config) for row in rows]),
         processing_class=tokenizer,
         peft_config=lora(config.sft.adapter),
+        callbacks=[_Told(tell)],
     )
+    trainer.remove_callback(PrinterCallback)
     last = last_checkpoint(checkpoints)
     trainer.train(resume_from_checkpoint=None if last is None else str(last))
     trainer.save_model(str(config.output / "sft" / "adapter"))
@@ -42,6 +46,17 @@ def train_sft(config: TrainConfig) -> Path:
         _write_log(config.output / "sft" / "log.jsonl", trainer.state.log_history)
         save_policy(trainer.accelerator.unwrap_model(trainer.model), tokenizer, config.sft_model)
     return config.sft_model
+
+
+class _Told(TrainerCallback):  # type: ignore[misc,unused-ignore]
+    """Says how an update went."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self.tell = tell
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        if state.is_world_process_zero and logs and "loss" in logs:
+            self.tell(f"update {state.global_step}/{state.max_steps}: loss {float(logs['loss']):.3f}")
 
 
 def n_updates(n_rows: int, config: TrainConfig) -> int:
