@@ -26,7 +26,7 @@ def register(root: typer.Typer) -> None:
 
 def compare_proposers(
     context: typer.Context,
-    suite: Annotated[str, typer.Argument(help="A suite, a task, or a file of frozen contexts.")],
+    suite: Annotated[str, typer.Argument(help="A suite, a task, or frozen contexts (FILE.jsonl).")],
     proposers: Annotated[str, typer.Option(help="Comma-separated NAME=MODEL, or `catalogue`.")],
     solver: Annotated[str, typer.Option(help="The frozen model that answers.")],
     per_task: Annotated[int, typer.Option(min=1, help="Contexts of each task.")] = 2,
@@ -67,7 +67,7 @@ def _table(suite: str, setting: str, per_task: int, grade: int) -> ContextsTable
     from loriner.train.suites import VARIED, task_names
 
     names, settings = [suite], ["canonical", "varied"] if setting == "both" else [setting]
-    if Path(suite).is_file():
+    if suite.endswith(".jsonl"):
         found = {each.context.task for each in load(Path(suite))}
         names = sorted({name.replace(VARIED, "") for name in found})
         settings = sorted({"varied" if VARIED in name else "canonical" for name in found})
@@ -108,7 +108,7 @@ async def _exercises(
     from loriner.train.exercise import digest, load, save
     from loriner.train.suites import states
 
-    if Path(suite).is_file():
+    if suite.endswith(".jsonl"):
         return load(Path(suite)), digest(Path(suite))
     seed = here.lab.seed
     starts = states(table, here.tasks, seed)
@@ -159,7 +159,7 @@ def _print(found: dict[str, Any]) -> None:
     title = f"One revision, {found['n']} contexts, {found['completions']} completions in each"
     render.table(title, [*columns, *(f"best of {k}" for k in ks)], rows)
     typer.echo(
-        f"Unrevised: {_interval(found['unrevised'])}. Score: no candidate scores 0; or seed: the program stays. "
+        f"Unrevised: {_interval(found['unrevised'])}. No candidate scores 0; `or seed` keeps the program. "
         f"Solver {found['solver']} (frozen). Contexts {found['digest'][:12]}. Run {found['run']}"
     )
 

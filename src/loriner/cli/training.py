@@ -167,9 +167,9 @@ def _grpo(given: Globals, config: TrainConfig, base: str) -> Path:
         scorer = Scorer(lab=here.lab, tasks=here.tasks, deadline_s=table.deadline_s)
 
         def judge(
-            exercises: Sequence[Exercise], texts: Sequence[str], indices: Sequence[int]
+            exercises: Sequence[Exercise], completions: Sequence[str], indices: Sequence[int]
         ) -> list[Scored]:
-            return door.call(lambda _: scorer.judge_all(exercises, texts, indices))
+            return door.call(lambda _: scorer.judge_all(exercises, completions, indices))
 
         def redraw(starts: Sequence[State], n: int, epoch: int) -> tuple[Exercise, ...]:
             plan = draw_plan(config.contexts, n, config.seed, epoch)

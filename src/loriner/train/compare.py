@@ -67,8 +67,7 @@ class Standing:
 async def sample(
     scorer: Scorer, exercises: Sequence[Exercise], proposer: Proposer, completions: int
 ) -> list[Sample]:
-    """`completions` of the proposer in each context, scored. What the run's store already holds is not paid
-    for again.
+    """`completions` of the proposer in each context, scored.
 
     Raises:
         InfrastructureError: a completion could not be scored: a comparison with holes is none.
@@ -135,7 +134,8 @@ async def _sample(scorer: Scorer, exercise: Exercise, proposer: Proposer, index:
     seed = await lab.evaluate(task, context.harness, questions, purpose="grade")
     if judged.reward is None or seed.mean_score is None or seed.n_infra_errors:
         raise InfrastructureError(
-            f"completion {index} of {proposer.name} in {context.id} could not be scored: the solver or the sandbox is down; "
+            f"completion {index} of {proposer.name} in {context.id} could not be scored: the solver or "
+            "the sandbox is down; "
             f"run {lab.run_id} can be started again, its replies are cached"
         )
     return Sample(

@@ -298,8 +298,8 @@ def _line(figures: dict[str, Any], n_updates: int) -> str:
     """An update in words."""
     seconds = "+".join(f"{figures[f'seconds_{each}']:.0f}" for each in ("generating", "scoring", "updating"))
     return (
-        f"update {figures['update']}/{n_updates}: reward {figures['reward']:.3f} (score {figures['score']:.3f}, "
-        f"applied {figures['applied']:.0%}), groups without spread {figures['groups_without_spread']:.0%}, "
+        f"update {figures['update']}/{n_updates}: reward {figures['reward']:.3f} "
+        f"(score {figures['score']:.3f}, applied {figures['applied']:.0%}), groups without spread {figures['groups_without_spread']:.0%}, "
         f"{seconds} s"
     )
 

@@ -50,7 +50,7 @@ def _drawn(
     revised = revised_states(before, scored, max_round=config.grpo.max_round)
     if not revised:
         raise ConfigError(
-            f"no candidate of epoch {epoch} ran, so there is nothing to revise further: train single-step first"
+            f"no candidate of epoch {epoch} ran, so nothing can be revised further: train single-step first"
         )
     mix = generator(config.seed, "multistep", epoch)
     mix.shuffle(revised)

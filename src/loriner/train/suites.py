@@ -21,17 +21,18 @@ from loriner.train.settings import ContextsTable, Setting
 
 SUITES: Mapping[str, str] = {
     "rg-train": "codeio maze rotten_oranges simple_geometry tower_of_hanoi",
-    "rg-train-room": (
-        "count_primes number_sorting word_sorting base_conversion letter_counting leg_counting basic_arithmetic "
-        "chain_sum products gcd lcm decimal_arithmetic bitwise_arithmetic count_bits number_filtering "
-        "prime_factorization"
-    ),
+    "rg-train-room": """
+        count_primes number_sorting word_sorting base_conversion letter_counting leg_counting
+        basic_arithmetic chain_sum products gcd lcm decimal_arithmetic bitwise_arithmetic count_bits
+        number_filtering prime_factorization
+    """,
     "rg-hard": "knight_swap letter_jumble modulo_grid sokoban ab",
-    "rg-unseen": (
-        "simple_equations caesar_cipher cryptarithm manipulate_matrix palindrome_partitioning string_manipulation "
-        "arc_1d calendar_arithmetic gsm_symbolic bf color_cube_rotation number_sequence mini_sudoku kakurasu "
-        "advanced_geometry shortest_path family_relationships acre knights_knaves zebra_puzzles coin_flip"
-    ),
+    "rg-unseen": """
+        simple_equations caesar_cipher cryptarithm manipulate_matrix palindrome_partitioning
+        string_manipulation arc_1d calendar_arithmetic gsm_symbolic bf color_cube_rotation number_sequence
+        mini_sudoku kakurasu advanced_geometry shortest_path family_relationships acre knights_knaves
+        zebra_puzzles coin_flip
+    """,
 }
 """Reasoning Gym families, separated by blanks. `rg-train` and `rg-hard` are the source's, the other two
 ours: docs/training.md.

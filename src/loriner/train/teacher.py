@@ -205,13 +205,12 @@ def _fault(
         return "not_better"
     if len(rollout.completion) > plan.max_chars:
         return "too_long"
-    answers = [text for question in questions for text in target_texts(question.target)]
-    answers += [trial.target for trial in exercise.context.feedback]
-    asked = [*(question.text for question in questions), *(t.question for t in exercise.context.feedback)]
+    known = [(text, question.text) for question in questions for text in target_texts(question.target)]
+    known += [(trial.target, trial.question) for trial in exercise.context.feedback]
+    answers, asked = zip(*known, strict=True)
     source = exercise.context.harness.source
-    if check_memorised(rollout.candidate.source, answers, asked, baseline=source) is not None:
-        return "memorised"
-    return ""
+    memorised = check_memorised(rollout.candidate.source, answers, asked, baseline=source)
+    return "" if memorised is None else "memorised"
 
 
 def _screened(lessons: Sequence[Lesson], plan: TeachPlan) -> list[Lesson]:
