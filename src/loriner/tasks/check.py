@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from loriner.errors import TaskError
 from loriner.records import Question
 from loriner.tasks.base import SPLITS, Split, Task
+from loriner.tasks.format_varied import VariedTask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +57,10 @@ async def check(task: Task, *, limit: int | None = None) -> TaskReport:
     picked = [question for questions in by_split.values() for question in questions[:limit]]
     if not picked:
         raise TaskError(f"task {task.name} has no question")
-    golds = [(question, gold_text(question)) for question in picked]
+    golds = [(question, _right_reply(task, question)) for question in picked]
     scored = [(question, gold) for question, gold in golds if gold is not None]
     wrong = [each for question, gold in scored if (each := await _wrong(task, question, gold)) is not None]
-    constant = _constant([*by_split["feedback"][:limit]] or picked)
+    constant = _constant(by_split["feedback"][:limit] or picked)
     return TaskReport(
         task=task.name,
         n={split: len(questions) for split, questions in by_split.items()},
@@ -80,6 +81,10 @@ def gold_text(question: Question) -> str | None:
     if isinstance(target, int | float) and not isinstance(target, bool):
         target = str(target)
     return target if isinstance(target, str) and target.strip() else None
+
+
+def _right_reply(task: Task, question: Question) -> str | None:
+    return task.right_reply(question) if isinstance(task, VariedTask) else gold_text(question)
 
 
 def _questions(task: Task, split: Split) -> Sequence[Question]:

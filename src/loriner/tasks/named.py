@@ -3,6 +3,7 @@
     rg:FAMILY            a family with partial credit
     rg:FAMILY:strict     right or wrong only
     rg:FAMILY:anyway     a family that wrong answers can win
+    rg:FAMILY+varied     a family in the format-varied setting (before any other mark)
     ./folder             a folder with a task.toml
 
 A package registers its own tasks as entry points of the group `loriner.tasks`: each is a function that is
@@ -19,6 +20,7 @@ from pathlib import Path
 from loriner.errors import LorinerError, TaskError
 from loriner.tasks.base import Task
 from loriner.tasks.families import FAMILIES, WITHOUT_GOLD
+from loriner.tasks.format_varied import VariedTask
 from loriner.tasks.jsonl import load_folder
 from loriner.tasks.reasoning_gym import open_family
 
@@ -36,14 +38,22 @@ def open_task(name: str, *, home: Path) -> Task:
     if name in registered:
         return _open_registered(registered[name], home)
     if name.startswith("rg:"):
-        family, *marks = name.removeprefix("rg:").split(":")
-        for mark in marks:
-            if mark not in _MARKS:
-                raise TaskError(f"{name}: no mark is called {mark!r}; expected {' or '.join(_MARKS)}")
-        return open_family(family, home=home, strict="strict" in marks, anyway="anyway" in marks)
+        return _open_family(name, home)
     if Path(name).is_dir():
         return load_folder(name)
     raise TaskError(_unknown(name))
+
+
+def _open_family(name: str, home: Path) -> Task:
+    family, *marks = name.removeprefix("rg:").split(":")
+    for mark in marks:
+        if mark not in _MARKS:
+            raise TaskError(f"{name}: no mark is called {mark!r}; expected {' or '.join(_MARKS)}")
+    family, plus, setting = family.partition("+")
+    if plus and setting != "varied":
+        raise TaskError(f"{name}: no setting is called {setting!r}; expected varied")
+    task = open_family(family, home=home, strict="strict" in marks, anyway="anyway" in marks)
+    return VariedTask(task) if plus else task
 
 
 def known_tasks() -> tuple[str, ...]:
