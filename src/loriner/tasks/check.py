@@ -43,8 +43,8 @@ class TaskReport:
 
     @property
     def passed(self) -> bool:
-        """Whether every right answer that was scored scores 1, and there was one."""
-        return not self.wrong_gold and self.n_checked > 0
+        """Whether right answers score 1 (there was one at least) and an empty one 0."""
+        return not self.wrong_gold and self.n_checked > 0 and self.empty_score == 0.0
 
 
 async def check(task: Task, *, limit: int | None = None) -> TaskReport:

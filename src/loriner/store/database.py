@@ -1,0 +1,205 @@
+"""The feedback store: every run, trial, call, candidate and cost is a row in one SQLite file.
+
+Reads are synchronous and take milliseconds. Writes return once the row is on the disk; those that wait at the
+same time share a commit. Any number of processes may read and write one store on one machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from loriner.errors import StoreError
+from loriner.models.base import ModelReply
+from loriner.records import Harness, Rollout, Trial, Usage
+from loriner.store.connection import FILE_NAME, connect, migrate, migrations
+from loriner.store.events import Event, event_fact, find_events
+from loriner.store.queries import (
+    Tally,
+    find_harness,
+    find_reply,
+    find_rollouts,
+    find_tallies,
+    find_trials,
+    find_usage,
+)
+from loriner.store.reader import Reader
+from loriner.store.rows import Part, harness_fact, reply_fact, rollout_fact, trial_fact
+from loriner.store.runs import RunRow, find_run, finish_fact, list_runs, resume_fact, start_fact
+from loriner.store.writer import Fact, Writer
+
+
+class Store:
+    """The store of one `--home`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.replies = Replies(self)
+        self._reader = Reader(path)
+        self._writer: Writer | None = None
+        self._closed = False
+
+    @classmethod
+    def open(cls, home: Path) -> Store:
+        """The store in a folder, which is made if need be; an older store is upgraded.
+
+        Raises:
+            StoreError: damaged, of a newer release, not writable, or the disk is full; in words.
+        """
+        path = home / FILE_NAME
+        try:
+            home.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"making {home} for the store: {error.strerror}: use another --home") from error
+        connection = connect(path)
+        try:
+            migrate(connection, path, migrations())
+            return cls(path)
+        finally:
+            connection.close()
+
+    def close(self) -> None:
+        """Writes what was submitted and lets go of the file. Safe to call twice."""
+        if not self._closed:
+            self._closed = True
+            self._reader.close()
+            if self._writer:  # last, since SQLite folds its log into the file when a writer is the last to go
+                self._writer.close()
+
+    def _writing(self) -> Writer:
+        if self._closed:
+            raise StoreError(f"the store {self.path} is closed: nothing more can be recorded")
+        if self._writer is None:
+            self._writer = Writer(self.path)
+        return self._writer
+
+    async def _record(self, fact: Fact) -> None:
+        await self._writing().record(fact)
+
+    def _number(self, run_id: str) -> int:
+        row = self._reader.row("SELECT n FROM runs WHERE id = ?", (run_id,))
+        return row[0] if row else -1
+
+    # Runs
+
+    def start_run(
+        self, command: str, *, config: Mapping[str, Any], seed: int, parent: str | None = None
+    ) -> str:
+        """The id of a new run, e.g. `20261129-182403-k3f9`; ids sort by time."""
+        run_id: str = self._writing().record_now(start_fact(command, config, seed, parent))
+        return run_id
+
+    def resume_run(self, run_id: str) -> RunRow:
+        """The run, which now runs again in a new session.
+
+        Raises:
+            ConfigError: there is no such run; names the nearest.
+        """
+        run = self.run(run_id)
+        self._writing().record_now(resume_fact(run.id))
+        return self.run(run.id)
+
+    def finish_run(self, run_id: str, status: str, summary: Mapping[str, Any]) -> None:
+        """Records how a run ended: `done`, `failed`, `interrupted` or `budget`."""
+        self._writing().record_now(finish_fact(run_id, status, summary))
+
+    def runs(self, limit: int = 50) -> list[RunRow]:
+        """The latest runs, newest first."""
+        return list_runs(self._reader, limit)
+
+    def run(self, run_id_or_prefix: str) -> RunRow:
+        """One run, by its id or enough of its beginning or end.
+
+        Raises:
+            ConfigError: no run, or more than one, is called so.
+        """
+        return find_run(self._reader, run_id_or_prefix)
+
+    # Trials
+
+    async def add_trial(self, run_id: str, purpose: str, trial: Trial) -> None:
+        """Records a trial with its calls.
+
+        A second trial of the same (run, harness, purpose, question, sample) changes nothing. An infra_error
+        is always kept, and never stands in the way of the trial that counts.
+        """
+        await self._record(trial_fact(run_id, purpose, trial))
+
+    def trials(
+        self,
+        run_id: str,
+        *,
+        harness_id: str | None = None,
+        purpose: str | None = None,
+        with_calls: bool = False,
+    ) -> list[Trial]:
+        """One trial for each (harness, purpose, question, sample), in that order.
+
+        It is the one that counts or, where there is none, the last infra_error. Its calls are left out
+        unless asked for.
+        """
+        return find_trials(self._reader, self._number(run_id), harness_id, purpose, with_calls)
+
+    def tallies(self, run_id: str) -> list[Tally]:
+        """The trials of a run counted by harness, purpose and status; every infra_error counts."""
+        return find_tallies(self._reader, self._number(run_id))
+
+    # Harnesses and rollouts
+
+    async def add_harness(self, harness: Harness) -> None:
+        """Records the source of a harness under its id."""
+        await self._record(harness_fact(harness))
+
+    def harness(self, id_prefix: str) -> Harness | None:
+        """The harness whose id begins so, or None.
+
+        Raises:
+            ConfigError: several ids begin so.
+        """
+        return find_harness(self._reader, id_prefix)
+
+    async def add_rollout(self, run_id: str, rollout: Rollout) -> None:
+        """Records a completion, its candidate or failure, and its calls; once for each place in a context."""
+        await self._record(rollout_fact(run_id, rollout))
+
+    def rollout(self, run_id: str, context_id: str, index: int) -> Rollout | None:
+        """The rollout at a place in a context, or None."""
+        found = find_rollouts(self._reader, self._number(run_id), context_id, index)
+        return found[0] if found else None
+
+    def rollouts(self, run_id: str) -> list[Rollout]:
+        """All rollouts of a run, by context and index."""
+        return find_rollouts(self._reader, self._number(run_id), None, None)
+
+    # Events and usage
+
+    async def add_event(self, run_id: str, kind: str, data: Mapping[str, Any]) -> None:
+        """Records that something happened."""
+        await self._record(event_fact(run_id, kind, data))
+
+    def events(self, run_id: str, kind: str | None = None) -> list[Event]:
+        """The events of a run in the order in which they were recorded; all kinds, or one."""
+        return find_events(self._reader, self._number(run_id), kind)
+
+    def usage(self, run_id: str, part: Part | None = None) -> Usage:
+        """What the run spent over all its sessions: in all, or by its `solver` or `proposer` alone.
+
+        Replies from the cache cost nothing and are not counted, nor are tool calls.
+        """
+        return find_usage(self._reader, self._number(run_id), part)
+
+
+class Replies:
+    """The models' replies that are kept for reuse, by key."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def get(self, key: str) -> ModelReply | None:
+        """The reply under a key, or None."""
+        return find_reply(self._store._reader, key)
+
+    async def put(self, key: str, reply: ModelReply) -> None:
+        """Keeps a reply under a key; the first one stays."""
+        await self._store._record(reply_fact(key, reply))

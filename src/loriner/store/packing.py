@@ -1,0 +1,27 @@
+"""Values as bytes and back: compact JSON, deflated where that pays.
+
+Any JSON value comes back equal, lone surrogates and NaN included; tuples come back as lists.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from typing import Any
+
+PLAIN_BYTES = 200
+"""Shorter texts stay as they are: deflating them costs more time than it saves space."""
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+"""Kept, since `json.dumps` would build an encoder for each value."""
+
+
+def pack(value: Any) -> bytes:
+    """JSON in ASCII, or a zlib stream of it. The first byte tells: `x` begins a zlib stream, and no JSON."""
+    plain = _encode(value).encode("ascii")
+    return plain if len(plain) <= PLAIN_BYTES else zlib.compress(plain, 1)
+
+
+def unpack(body: bytes) -> Any:
+    """The value that was packed."""
+    return json.loads(zlib.decompress(body) if body[:1] == b"x" else body)
