@@ -48,11 +48,18 @@ class TaskReport:
 
 
 async def check(task: Task, *, limit: int | None = None) -> TaskReport:
-    """The report on a task, from at most `limit` questions of each split.
+    """The report on a task, from at most `limit` questions of each split. The task is closed afterwards.
 
     Raises:
         TaskError: the task has no question, or its scorer breaks its contract.
     """
+    try:
+        return await _check(task, limit)
+    finally:
+        await task.close()
+
+
+async def _check(task: Task, limit: int | None) -> TaskReport:
     by_split = {split: _questions(task, split) for split in SPLITS}
     picked = [question for questions in by_split.values() for question in questions[:limit]]
     if not picked:
