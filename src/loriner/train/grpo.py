@@ -299,8 +299,8 @@ def _line(figures: dict[str, Any], n_updates: int) -> str:
     seconds = "+".join(f"{figures[f'seconds_{each}']:.0f}" for each in ("generating", "scoring", "updating"))
     return (
         f"update {figures['update']}/{n_updates}: reward {figures['reward']:.3f} "
-        f"(score {figures['score']:.3f}, applied {figures['applied']:.0%}), groups without spread {figures['groups_without_spread']:.0%}, "
-        f"{seconds} s"
+        f"(score {figures['score']:.3f}, applied {figures['applied']:.0%}), "
+        f"groups without spread {figures['groups_without_spread']:.0%}, {seconds} s"
     )
 
 
