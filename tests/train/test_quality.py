@@ -34,7 +34,7 @@ def test_smaller_changes_have_their_labels() -> None:
     plain = "def solve(model, question):\n    return model(question)\n"
     assert pattern(plain, plain.replace("model(question)", "model(question + 'Be brief.')")) == "prompt"
     assert pattern(plain, plain.replace("model(question)", "model(question).strip()")) == "extraction"
-    looped = "def solve(model, question):\n    for _ in range(3):\n        reply = model(question)\n    return reply\n"
+    looped = plain.replace("return model", "for _ in range(3):\n        reply = model") + "    return reply\n"
     assert pattern(plain, looped) == "retry"
     chained = "def solve(model, question):\n    return model(model('List the facts: ' + question))\n"
     assert pattern(plain, chained) == "decomposition"

@@ -90,7 +90,7 @@ class GrpoTable(Table):
     beta: float = Field(default=0.0, ge=0)
     """Weight of the KL term; above 0 a reference model is needed."""
     temperature: float = Field(default=1.0, gt=0)
-    max_completion_tokens: int = Field(default=2_048, ge=16)
+    max_completion_tokens: int = Field(default=2_048, ge=1)
     multistep: bool = False
     """Draw the contexts of each later epoch from the policy's own revisions as well."""
     max_round: int = Field(default=3, ge=1)
