@@ -20,7 +20,15 @@ _NEAR_MEMORY_LIMIT = 0.7
 _CPU_SLACK_S = 0.1
 _ERROR_BYTES = 8 * 2**10
 _TYPE = re.compile(r"[^A-Za-z0-9_]")
-_DENIED_ERRNOS = (errno.EPERM, errno.EACCES, errno.EROFS)
+_CLASSES = {
+    "gaierror": "network",
+    errno.ENETUNREACH: "network",
+    errno.EPERM: "process",
+    errno.EROFS: "file",
+    errno.EACCES: "file",
+    errno.ENOSYS: "syscall",
+}
+"""Which class of act was refused, by the error number that the cage gives it (`seccomp`)."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -168,22 +176,9 @@ def _raised(frame: Frame) -> _Outcome:
             return _Outcome(Status.BUDGET_EXCEEDED, "calls", error)
         case "TooLarge":
             return _Outcome(Status.PROTOCOL_ERROR, "too_large", error)
-    for name, code, named in frame["causes"]:
+    for name, code in frame["causes"]:
         if code == errno.EFBIG:
             return _Outcome(Status.OUTPUT_LIMIT, "", error)
-        if denied := _denied(name, code, named):
+        if denied := _CLASSES.get("gaierror" if name == "gaierror" else code, ""):
             return _Outcome(Status.DENIED, denied, error)
     return _Outcome(Status.CRASHED, kind, error)
-
-
-def _denied(name: str, code: int | None, named: bool) -> str:
-    """Which class of act was refused, by the error number that the cage gives it; empty if none was."""
-    if name == "gaierror":
-        return "network"
-    if code == errno.EPERM:
-        return "process"
-    if code == errno.EROFS or (code == errno.EACCES and named):
-        return "file"
-    if code == errno.EACCES:
-        return "network"
-    return "syscall" if code == errno.ENOSYS else ""
