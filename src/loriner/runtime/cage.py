@@ -27,6 +27,7 @@ T = TypeVar("T")
 
 _SET_PDEATHSIG, _GET_PDEATHSIG, _GET_DUMPABLE, _SET_DUMPABLE = 1, 2, 3, 4
 _CAPBSET_READ, _CAPBSET_DROP, _SET_NO_NEW_PRIVS, _GET_NO_NEW_PRIVS = 23, 24, 38, 39
+_SET_CHILD_SUBREAPER = 36
 _CAP_AMBIENT, _CAP_AMBIENT_CLEAR_ALL = 47, 4
 _CAPABILITY_VERSION = 0x20080522
 _NOBODY = 65534
@@ -36,7 +37,8 @@ _OUT_OF_THE_WAY = 256
 """A descriptor that no child's stream or channel takes."""
 
 LINUX_GUARDS = frozenset({"pdeathsig", "dumpable", "no_new_privs", "capabilities"})
-KERNEL_GUARDS = frozenset({"landlock", "seccomp"})
+KERNEL_GUARDS = frozenset({"landlock", "seccomp", "arguments"})
+"""`arguments` is the part of the filter that looks into `fcntl` and `ioctl`."""
 
 
 class Cage:
@@ -77,7 +79,8 @@ class Cage:
     def _calls(self) -> seccomp.Filter:
         if lack := seccomp.missing():
             raise OSError(errno.ENOSYS, lack)
-        return seccomp.Filter(seccomp.program(platform.machine()))
+        unchecked = set() if "arguments" in self._applied else {"fcntl", "ioctl"}
+        return seccomp.Filter(seccomp.program(platform.machine(), unchecked))
 
     @property
     def single_process(self) -> bool:
@@ -85,7 +88,10 @@ class Cage:
         return self._filter is not None
 
     def harden_zygote(self) -> None:
-        """Guards that children inherit. Root becomes nobody where the standard library stays readable."""
+        """Guards that children inherit. Root becomes nobody where the standard library stays readable.
+
+        What a child leaves behind becomes this process's child, to be killed here.
+        """
         with contextlib.suppress(OSError):
             Path("/proc/self/oom_score_adj").write_text("1000")
         if "capabilities" in self._applied:
@@ -94,6 +100,8 @@ class Cage:
             self._libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         if "dumpable" in self._applied:
             self._libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
+        if sys.platform == "linux":
+            self._libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self._die_with_parent()
 
     def _drop_capabilities(self) -> None:
@@ -126,6 +134,8 @@ class Cage:
 
     def gaps(self, request: Frame, parent: int) -> list[str]:
         """The wanted guards that do not hold, by trying."""
+        if "selftest" not in self._applied:
+            return []
         limited = "rlimits" not in self._wanted or _limited(request)
         files = "landlock" not in self._wanted or _fails(errno.EACCES, lambda: os.open(__file__, os.O_RDONLY))
         calls = "seccomp" not in self._wanted or all(_calls_fail(parent))
@@ -171,29 +181,31 @@ def _become_nobody() -> None:
     os.setresuid(_NOBODY, _NOBODY, _NOBODY)
 
 
-def _limits(request: Frame) -> dict[int, int]:
-    return {
-        resource.RLIMIT_CPU: request["cpu_s"],
+def _limits(request: Frame) -> dict[int, tuple[int, int]]:
+    """Soft and hard limits. At the CPU limit comes a signal of its own, and a second later SIGKILL."""
+    equal = {
         resource.RLIMIT_AS: request["memory_bytes"],
         resource.RLIMIT_FSIZE: request["output_bytes"],
         resource.RLIMIT_NOFILE: _N_FILES,
         resource.RLIMIT_CORE: 0,
     }
+    cpu_s = request["cpu_s"]
+    return {
+        resource.RLIMIT_CPU: (cpu_s, cpu_s + 1),
+        **{what: (value, value) for what, value in equal.items()},
+    }
 
 
 def _limit(request: Frame) -> None:
-    for what, value in _limits(request).items():
+    for what, soft_and_hard in _limits(request).items():
         with contextlib.suppress(ValueError, OSError):  # macOS has no limit on memory; the self-test tells.
-            resource.setrlimit(what, (value, value))
+            resource.setrlimit(what, soft_and_hard)
 
 
 def _limited(request: Frame) -> bool:
     unlimited = {resource.RLIMIT_AS} if sys.platform == "darwin" else set()
-    return all(
-        resource.getrlimit(what) == (value, value)
-        for what, value in _limits(request).items()
-        if what not in unlimited
-    )
+    limits = _limits(request).items()
+    return all(what in unlimited or resource.getrlimit(what) == value for what, value in limits)
 
 
 def _calls_fail(parent: int) -> Iterator[bool]:

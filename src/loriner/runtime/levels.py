@@ -32,7 +32,7 @@ def plan_for(isolation: str) -> Plan:
     linux = sys.platform == "linux"
     guards = {
         "none": frozenset({"pdeathsig"} if linux else ()),
-        "process": frozenset({"rlimits"}) | (LINUX_GUARDS if linux else frozenset()),
+        "process": frozenset({"rlimits", "selftest"}) | (LINUX_GUARDS if linux else frozenset()),
     }
     caged = guards["process"] | KERNEL_GUARDS
     wrapper = _bubblewrap() if isolation == "namespaced" else ()
