@@ -191,7 +191,11 @@ class _Episode:
         """The rollout without its candidate, if that holds answers instead of working them out."""
         if rollout.candidate is None:
             return rollout
-        known = [(answer, each.text) for each in (*self.feedback, *self.grade) for answer in target_texts(each.target)]
+        known = [
+            (answer, each.text)
+            for each in (*self.feedback, *self.grade)
+            for answer in target_texts(each.target)
+        ]
         answers, questions = zip(*known, strict=True)
         found = check_memorised(rollout.candidate.source, answers, questions, baseline=seed.source)
         if found is None:

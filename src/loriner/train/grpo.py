@@ -19,10 +19,10 @@ from loriner.train.judging import Judge
 from loriner.train.policy import (
     chat,
     device_options,
+    export_policy,
     last_checkpoint,
     load_policy,
     lora,
-    save_policy,
     types,
 )
 from loriner.train.rollouts import Rollouts
@@ -85,9 +85,10 @@ def train_grpo(
     run.accelerator = trainer.accelerator
     for epoch in range(run.epoch_of(last_checkpoint(run.checkpoints)), config.grpo.epochs):
         run.train_epoch(trainer, epoch)
-    trainer.save_model(str(config.output / "grpo" / "final"))
+    final = config.output / "grpo" / "final"
+    trainer.save_model(str(final))
     if trainer.is_world_process_zero():
-        save_policy(trainer.accelerator.unwrap_model(trainer.model), tokenizer, config.grpo_model)
+        export_policy(base, final, config.grpo_model)
     return config.grpo_model
 
 

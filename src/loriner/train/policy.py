@@ -54,12 +54,15 @@ def lora(table: AdapterTable) -> Any:
     )
 
 
-def save_policy(model: Any, tokenizer: Any, directory: Path) -> None:
-    """Writes the model, its adapter merged into it, as bfloat16 safetensors with the tokenizer. Changes
-    `model`.
+def export_policy(base: str, trained: Path, directory: Path) -> None:
+    """Writes what a trainer saved in `trained` as one bfloat16 model with its tokenizer.
+
+    Read from files, so it does not matter how the trainer had spread the weights. An adapter is merged into
+    `base`.
     """
-    if isinstance(model, PeftModel):
-        model = model.merge_and_unload()
+    model, tokenizer = load_policy(base if (trained / "adapter_config.json").exists() else str(trained))
+    if (trained / "adapter_config.json").exists():
+        model = PeftModel.from_pretrained(model, str(trained)).merge_and_unload()
     directory.mkdir(parents=True, exist_ok=True)
     model.to(torch.bfloat16).save_pretrained(directory)
     tokenizer.save_pretrained(directory)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from loriner.errors import ConfigError, MissingExtra
-from loriner.train.policy import device_options, last_checkpoint, load_policy, lora, prompt_ids, save_policy
+from loriner.train.policy import device_options, export_policy, last_checkpoint, load_policy, lora, prompt_ids
 from loriner.train.settings import TrainConfig
 
 try:
@@ -41,10 +41,11 @@ def train_sft(config: TrainConfig, tell: Callable[[str], None] = print) -> Path:
     trainer.remove_callback(PrinterCallback)
     last = last_checkpoint(checkpoints)
     trainer.train(resume_from_checkpoint=None if last is None else str(last))
-    trainer.save_model(str(config.output / "sft" / "adapter"))
+    adapter = config.output / "sft" / "adapter"
+    trainer.save_model(str(adapter))
     if trainer.is_world_process_zero():
         _write_log(config.output / "sft" / "log.jsonl", trainer.state.log_history)
-        save_policy(trainer.accelerator.unwrap_model(trainer.model), tokenizer, config.sft_model)
+        export_policy(config.policy.base, adapter, config.sft_model)
     return config.sft_model
 
 
