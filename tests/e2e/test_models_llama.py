@@ -77,7 +77,7 @@ async def test_stop_ends_the_reply_and_is_not_part_of_it(model: LlamaModel) -> N
 async def test_a_prompt_longer_than_the_context_is_the_programs_doing(model: LlamaModel) -> None:
     with pytest.raises(ModelRefused, match=r"the prompt has \d+ tokens, .* context of 256 .* shorten"):
         await model.complete(ask("word " * 400))
-    with pytest.raises(ModelRefused, match="not valid Unicode.*surrogates"):
+    with pytest.raises(ModelRefused, match=r"not valid Unicode.*surrogates"):
         await model.complete(ask("half a pair: \ud83d"))
     assert (await model.complete(ask("Hi", max_tokens=2))).completion_tokens == 2
 
