@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from loriner.errors import ConfigError, PromptRefused, ModelUnavailable
+from loriner.errors import ConfigError, ModelUnavailable, PromptRefused
 from loriner.models.base import Message, ModelRequest
 from loriner.models.llama import LlamaModel
 from loriner.models.pull import pull
