@@ -96,6 +96,23 @@ def test_the_door_runs_everything_on_one_loop_and_closes_there() -> None:
     assert len(loops) == 3
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("spoilt")], ids=["interrupt", "error"])
+def test_what_ends_the_block_reaches_what_was_opened_and_the_caller(error: BaseException) -> None:
+    seen: list[BaseException] = []
+
+    @asynccontextmanager
+    async def make() -> AsyncIterator[str]:
+        try:
+            yield "inside"
+        except BaseException as caught:
+            seen.append(caught)
+            raise
+
+    with pytest.raises(type(error)), opened(make):
+        raise error
+    assert type(seen[0]) is (asyncio.CancelledError if isinstance(error, KeyboardInterrupt) else ValueError)
+
+
 async def fails(inside: str) -> None:
     raise ZeroDivisionError(inside)
 

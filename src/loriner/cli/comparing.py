@@ -90,7 +90,8 @@ async def _compare(
 
     async with laboratory(given, table, solver, "compare-proposers", training=False) as here:
         exercises, digest = await _exercises(given, here, suite, table, out)
-        scorer, samples = Scorer(lab=here.lab, tasks=here.tasks), dict[str, list[Sample]]()
+        scorer = Scorer(lab=here.lab, tasks=here.tasks)
+        samples: dict[str, list[Sample]] = {}
         for name, model in proposers.items():
             tell(given, f"{name}: {completions} completions in each of {len(exercises)} contexts")
             samples[name] = await sample(scorer, exercises, here.opened.proposer(model), completions)

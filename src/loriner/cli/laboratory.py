@@ -11,9 +11,9 @@ from typing import Any
 
 import typer
 
-from loriner.cli.adapting import REQUIRED_LEVEL
 from loriner.cli.globals import Globals
 from loriner.evaluate import Evaluator, silent
+from loriner.runtime.levels import NEEDED
 from loriner.seeding import derive
 from loriner.tasks.base import Task
 from loriner.train.contexts import DrawPlan
@@ -46,7 +46,7 @@ async def laboratory(
     `training` opens Reasoning Gym families in their training splits.
     """
     settings = given.settings()
-    async with workspace(settings, required_level=REQUIRED_LEVEL) as opened:
+    async with workspace(settings, "training", needed_level=NEEDED) as opened:
         tasks = open_suite(suite.tasks, suite.settings, home=settings.home, training=training)
         try:
             with opened.run(command, resume=resume) as (run_id, summary):

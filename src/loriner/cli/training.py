@@ -147,16 +147,18 @@ def _start(config: TrainConfig, name: str) -> str:
 
 
 def _grpo(given: Globals, config: TrainConfig, base: str) -> Path:
+    from loriner.train.exercise import load
+
+    first = load(config.contexts_file)  # before a minute of imports
     from loriner.cli.laboratory import draw_plan, laboratory, tell
     from loriner.train.contexts import State, draw
     from loriner.train.door import opened
-    from loriner.train.exercise import load
     from loriner.train.grpo import train_grpo
     from loriner.train.judging import patient
     from loriner.train.multistep import epochs
     from loriner.train.reward import Scored, Scorer
 
-    table, first = config.grpo, load(config.contexts_file)
+    table = config.grpo
     known = _run_of_this_process(config)
     resume = known.read_text().strip() if known.exists() else None
     make = partial(laboratory, given, config.contexts, config.solver, "train grpo", resume=resume)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loriner.errors import ConfigError
 from loriner.evaluate import Evaluator
 from loriner.propose.context import brief_of, make_context
 from loriner.propose.prompt import Count, estimate_tokens, messages
-from loriner.records import Context, Evaluation, Harness, PastRevision
+from loriner.records import Context, Evaluation, Harness, PastRevision, Trial
 from loriner.seeding import generator
 from loriner.tasks.base import Task
 from loriner.train.exercise import Exercise
@@ -140,10 +140,16 @@ def _spread(tried: Sequence[tuple[State, Evaluation]], plan: DrawPlan) -> Iterab
             Evaluation(
                 harness_id=evaluation.harness_id,
                 purpose=evaluation.purpose,
-                trials=tuple(trials[: plan.feedback]),
+                trials=tuple(map(_timeless, trials[: plan.feedback])),
                 level=evaluation.level,
             ),
         )
+
+
+def _timeless(trial: Trial) -> Trial:
+    """The trial without what no two machines measure alike, so that equal draws give equal files."""
+    calls = tuple(replace(call, seconds=0.0, cached=False, usd=None) for call in trial.calls)
+    return replace(trial, calls=calls, seconds=0.0, cpu_s=0.0)
 
 
 def _exercise(

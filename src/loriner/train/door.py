@@ -8,6 +8,7 @@ coroutine.
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
@@ -45,9 +46,30 @@ def opened(make: Callable[[], AbstractAsyncContextManager[T]]) -> Iterator[Door[
         inside = asyncio.run_coroutine_threadsafe(manager.__aenter__(), loop).result()
         try:
             yield Door(loop, inside)
-        finally:
-            asyncio.run_coroutine_threadsafe(manager.__aexit__(None, None, None), loop).result()
+        except BaseException as error:
+            _leave(manager, loop, error)
+            raise
+        else:
+            _leave(manager, loop, None)
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+def _leave(
+    manager: AbstractAsyncContextManager[Any], loop: asyncio.AbstractEventLoop, error: BaseException | None
+) -> None:
+    """Closes what was opened, telling it what ended the block. An interrupt reaches it as a cancellation."""
+    if error is not None and not isinstance(error, Exception):
+        error = asyncio.CancelledError()
+    kind = None if error is None else type(error)
+    left = asyncio.run_coroutine_threadsafe(manager.__aexit__(kind, error, None), loop)
+    try:
+        left.result()
+    except (asyncio.CancelledError, concurrent.futures.CancelledError):
+        if not isinstance(error, asyncio.CancelledError):
+            raise
+    except Exception as raised:
+        if raised is not error:  # what it was told, it raises again
+            raise
