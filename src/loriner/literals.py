@@ -71,9 +71,12 @@ def literals(source: str) -> Literals:
     """The constants of a program.
 
     Raises:
-        SyntaxError: `source` is no Python program.
+        SyntaxError: `source` is no Python program, or is nested too deeply to be read.
     """
-    reader = _Reader(ast.parse(source))
+    try:
+        reader = _Reader(ast.parse(source))
+    except RecursionError:
+        raise SyntaxError("the program is nested too deeply to be read") from None
     texts = tuple(dict.fromkeys(reader.texts()))
     tables = tuple(dict.fromkeys(reader.tables()))
     return Literals(texts, tables, tuple(dict.fromkeys([*reader.links(), *_parallel(tables)])))
