@@ -63,6 +63,15 @@ class AdaptTable(Table):
     """Sealed questions, scored once at the end."""
 
 
+class ProposeTable(Table):
+    """How a model is asked for revisions."""
+
+    prompt_tokens: int = Field(default=6_000, ge=512)
+    """Longest prompt, by a cautious count; a model with a short context needs less."""
+    completion_tokens: int = Field(default=2_048, ge=16)
+    temperature: float = Field(default=0.8, ge=0)
+
+
 class Settings(Table):
     """Everything that can be set, with its default."""
 
@@ -84,6 +93,7 @@ class Settings(Table):
     limits: Limits = Limits()
     budget: Budget = Budget()
     adapt: AdaptTable = AdaptTable()
+    propose: ProposeTable = ProposeTable()
 
     @property
     def weights(self) -> Path:

@@ -63,7 +63,14 @@ class Workspace:
         """`catalogue`, or any model by name."""
         if name == "catalogue":
             return catalogue_proposer()
-        return llm_proposer(self.model(name), seed=self.settings.seed)
+        asked = self.settings.propose
+        return llm_proposer(
+            self.model(name),
+            seed=self.settings.seed,
+            temperature=asked.temperature,
+            max_tokens=asked.completion_tokens,
+            budget=asked.prompt_tokens,
+        )
 
     def harness(self, name: str, task: str | None = None) -> Harness:
         """The harness called `name`: `library:NAME`, a file, or a version (id, commit, tag, branch).
