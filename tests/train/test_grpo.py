@@ -245,6 +245,15 @@ def test_multistep_draws_later_contexts_from_the_policy_s_own_revisions(policy: 
     assert [each["update"] for each in updates(made)] == list(range(1, 9))
 
 
+def test_a_time_limit_ends_training_with_a_model(policy: Path, tmp_path: Path) -> None:
+    from loriner.train.grpo import train_grpo
+
+    made = config(policy, tmp_path, epochs=3, max_minutes=1e-4)
+    model = train_grpo(made, str(policy), lambda epoch: EXERCISES, vowels, tell=quiet)
+    assert len(updates(made)) == 1
+    assert (model / "config.json").exists()
+
+
 @pytest.mark.parametrize("loss", ["grpo", "dr_grpo", "dapo"])
 def test_each_loss_by_name_moves_the_policy(policy: Path, tmp_path: Path, loss: str) -> None:
     import torch

@@ -39,7 +39,7 @@ def compare_proposers(
     from loriner.cli import documents
 
     given: Globals = context.obj
-    table = _table(suite, setting, per_task, grade)
+    table = _table(suite, setting, per_task, grade, given.settings().propose.prompt_tokens)
     found = asyncio.run(_compare(given, suite, table, solver, _named(proposers), completions, out))
     (out / "comparison.json").write_text(json.dumps(found, indent=2), encoding="utf-8")
     if given.json:
@@ -60,7 +60,7 @@ def _named(text: str) -> dict[str, str]:
     return named
 
 
-def _table(suite: str, setting: str, per_task: int, grade: int) -> ContextsTable:
+def _table(suite: str, setting: str, per_task: int, grade: int, prompt_tokens: int) -> ContextsTable:
     """What contexts are drawn from. A frozen file says itself which tasks it needs."""
     from loriner.train.exercise import load
     from loriner.train.settings import ContextsTable, checked
@@ -72,7 +72,14 @@ def _table(suite: str, setting: str, per_task: int, grade: int) -> ContextsTable
         names = sorted({name.replace(VARIED, "") for name in found})
         settings = sorted({"varied" if VARIED in name else "canonical" for name in found})
     n = per_task * len(task_names(names)) * len(settings)
-    return checked(ContextsTable, {"tasks": names, "settings": settings, "n": n, "grade": grade}, "options")
+    wanted = {
+        "tasks": names,
+        "settings": settings,
+        "n": n,
+        "grade": grade,
+        "max_prompt_tokens": prompt_tokens,
+    }
+    return checked(ContextsTable, wanted, "options")
 
 
 async def _compare(

@@ -30,7 +30,7 @@ from loriner.train.settings import TrainConfig
 
 try:
     import torch
-    from accelerate.utils import gather_object
+    from accelerate.utils import broadcast_object_list, gather_object
     from datasets import Dataset
     from safetensors.torch import load_file
     from transformers import PrinterCallback, TrainerCallback
@@ -82,9 +82,11 @@ def train_grpo(
         rollout_func=rollouts or run.generation(),
     )
     trainer.remove_callback(PrinterCallback)
-    run.accelerator = trainer.accelerator
+    run.accelerator, run.started = trainer.accelerator, time.monotonic()
     for epoch in range(run.epoch_of(last_checkpoint(run.checkpoints)), config.grpo.epochs):
         run.train_epoch(trainer, epoch)
+        if run.out_of_time():
+            break
     final = config.output / "grpo" / "final"
     trainer.save_model(str(final))
     if trainer.is_world_process_zero():
@@ -106,7 +108,7 @@ class _Run:
         self.per_epoch = 0
         self.pending: dict[str, Any] = {}
         self.stopped: LorinerError | None = None
-        self.clock = time.monotonic()
+        self.started = self.clock = time.monotonic()
         self.accelerator: Any = None
 
     def arguments(self) -> Any:
@@ -193,6 +195,14 @@ class _Run:
         if self.stopped is not None:
             raise self.stopped
 
+    def out_of_time(self) -> bool:
+        """Whether the time that training may take is over, by the clock of the first process."""
+        limit = self.table.max_minutes
+        if limit is None:
+            return False
+        over: list[bool] = broadcast_object_list([time.monotonic() - self.started > 60 * limit])
+        return over[0]
+
     def main(self) -> bool:
         return bool(self.accelerator.is_main_process)
 
@@ -251,6 +261,8 @@ class _Watch(TrainerCallback):  # type: ignore[misc,unused-ignore]
             run.journal.add_update(figures)
             run.tell(_line(figures, args.max_steps))
         run.accelerator.wait_for_everyone()
+        if run.out_of_time():
+            control.should_training_stop = control.should_save = True
         try:
             require_signal(run.journal.read_updates(), run.table.dead_after)
         except LorinerError as error:

@@ -110,6 +110,8 @@ class GrpoTable(Table):
     """Updates in a row without a spread of rewards in any group, after which training stops."""
     deadline_s: float = Field(default=900, gt=0)
     """Wall time for scoring one completion."""
+    max_minutes: float | None = Field(default=None, gt=0)
+    """Wall time after which training stops at the end of an update, as if it were done; None is no limit."""
     patience_s: float = Field(default=1_800, ge=0)
     """Wall time that scoring waits for infrastructure to come back."""
 
