@@ -10,7 +10,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from loriner.evaluate import Evaluator
 from loriner.memorised import check as check_memorised
@@ -28,12 +27,10 @@ from loriner.records import (
     Version,
     target_texts,
 )
-from loriner.statistics import Decision, accepts, interval
+from loriner.statistics import Decision, Rule, accepts, interval
 from loriner.store.entry import Evidence
 from loriner.store.registry import Registry
 from loriner.tasks.base import Split, Task
-
-Accept = Literal["always", "mean", "paired"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +40,7 @@ class Plan:
     rounds: int = 10
     candidates: int = 1
     """Completions in each round."""
-    accept: Accept = "paired"
+    accept: Rule = "paired"
     feedback: int = 16
     grade: int = 32
     test: int = 64
@@ -170,7 +167,9 @@ class _Episode:
     async def _context(self, current: Harness, number: int, history: Sequence[PastRevision]) -> Context:
         feedback = await self.lab.evaluate(self.task, current, self.feedback, purpose="feedback")
         brief = brief_of(self.task.name, self.task.description, self.task.tools)
-        return make_context(brief, current, feedback, self.feedback, round=number, history=history)
+        context = make_context(brief, current, feedback, self.feedback, round=number, history=history)
+        await self.lab.store.add_context(self.lab.run_id, context)
+        return context
 
     async def _attempts(self, context: Context, seed: Harness) -> tuple[Attempt, ...]:
         rollouts = await asyncio.gather(
@@ -191,13 +190,13 @@ class _Episode:
         """The rollout without its candidate, if that holds answers instead of working them out."""
         if rollout.candidate is None:
             return rollout
-        known = [*self.feedback, *self.grade]
-        found = check_memorised(
-            rollout.candidate.source,
-            [answer for question in known for answer in target_texts(question.target)],
-            [question.text for question in known],
-            baseline=seed.source,
-        )
+        known = [
+            (answer, each.text)
+            for each in (*self.feedback, *self.grade)
+            for answer in target_texts(each.target)
+        ]
+        answers, questions = zip(*known, strict=True)
+        found = check_memorised(rollout.candidate.source, answers, questions, baseline=seed.source)
         if found is None:
             return rollout
         return replace(rollout, candidate=None, failure=Failure("memorised", str(found)))
@@ -237,10 +236,10 @@ class _Episode:
         standing = Standing(harness=harness, grade=grade, test=None, faults=faults(grade, self.grade))
         version = Version(
             harness_id=harness.id,
-            parent_id=parent and parent.harness.id,
+            parent_id=parent.harness.id if parent else None,
             episode_id=self.lab.run_id,
             round=number,
-            revision=rollout and rollout.revision,
+            revision=rollout.revision if rollout else None,
             mean_score=grade.mean_score,
             accepted=True,
         )
@@ -255,7 +254,7 @@ class _Episode:
         costs = [0.0 if call.cached else call.usd for call in [*calls, *(rollout.calls if rollout else ())]]
         return Evidence(
             proposer=self.proposer.name,
-            parent_score=parent and parent.grade.mean_score,
+            parent_score=parent.grade.mean_score if parent else None,
             low=scored.low,
             high=scored.high,
             n_trials=len(standing.grade.trials),

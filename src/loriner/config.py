@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -19,6 +19,8 @@ from loriner.errors import ConfigError
 from loriner.models.meter import Budget
 from loriner.models.named import ModelSpec
 from loriner.runtime.base import Limits
+from loriner.runtime.levels import Isolation
+from loriner.statistics import Rule
 
 FILE_NAME = "loriner.toml"
 _ENVIRONMENT = {"home", "seed", "offline", "models_dir"}
@@ -52,7 +54,7 @@ class AdaptTable(Table):
     rounds: int = Field(default=10, ge=1)
     candidates: int = Field(default=1, ge=1)
     """Completions asked of the proposer in each round."""
-    accept: Literal["always", "mean", "paired"] = "paired"
+    accept: Rule = "paired"
     feedback: int = Field(default=16, ge=1)
     """Questions shown to the proposer."""
     grade: int = Field(default=32, ge=1)
@@ -70,7 +72,7 @@ class Settings(Table):
     """Where weights lie; None is `models` under `home`."""
     seed: int = 0
     offline: bool = False
-    isolation: Literal["auto", "none", "process", "kernel", "namespaced"] = "auto"
+    isolation: Isolation = "auto"
     allow_reduced: bool = False
     """Adapt and train below sandbox level 2."""
     cache: bool = True
