@@ -53,6 +53,8 @@ _REPLY_KEY = re.compile(
 _FAILED_OUTPUT = re.compile(r"^(?:Traceback \(most recent call last\)|\w*(?:Error|Exception): )", re.M)
 _NOTHING = frozenset({"", "[]", "{}", "null", "none", '""'})
 _FALLBACKS = frozenset({"", "none", "null", "unknown", "n a", "error", "no answer", "not found", "nan"})
+_PIECE = 20
+"""Characters from which a text that was passed on is a piece of a reply."""
 _VERDICT_TOKENS = 8
 """A last reply up to this length may have steered the program without being quoted ("Yes, correct.")."""
 
@@ -216,7 +218,7 @@ def _unheard(trial: Trial) -> Diagnosis | None:
     calls = list(enumerate(trial.calls, 1))
     models = [(number, call) for number, call in calls if call.kind == "model"]
     last_tool = [pair for pair in calls if pair[1].kind != "model"][-1:]
-    deaf = [pair for pair in models if _deafness(pair[1])]
+    deaf = [pair for pair in models if _deafness(pair[1]) and not _passed_on(trial, pair[0] - 1)]
     if deaf and len(deaf) * 2 < len(models):
         deaf = deaf[-1:] if deaf[-1] == models[-1] else []
     for number, call in last_tool + deaf[::-1]:
@@ -227,6 +229,13 @@ def _unheard(trial: Trial) -> Diagnosis | None:
             evidence = f"nothing of its output {_short(call.reply)} is in a later call or in the answer"
             return Diagnosis(Fault.COMMUNICATION, f"{evidence} {_short(trial.answer)}", _name(number, call))
     return None
+
+
+def _passed_on(trial: Trial, index: int) -> bool:
+    """Whether a later call got a whole piece of this reply (a program): a cut behind it does no harm."""
+    reply = trial.calls[index].reply.rstrip()
+    texts = (text.strip() for call in trial.calls[index + 1 :] for text in _texts(call.request))
+    return any(len(text) >= _PIECE and text in reply and not reply.endswith(text) for text in texts)
 
 
 def _call_fault(call: Call) -> Fault:
@@ -266,10 +275,12 @@ def _unused(trial: Trial, index: int) -> bool:
     call, answer = trial.calls[index], set(forms(trial.answer))
     brought = set(forms(call.reply)) - set(forms(_request_text(call)))
     later = answer.union(*(forms(_request_text(each)) for each in trial.calls[index + 1 :]))
-    if not brought or brought & later:
+    if brought & later:
         return False
     if " ".join(forms(trial.answer)) in _FALLBACKS:
         return True
+    if not brought:
+        return False
     from_others = any(answer <= set(forms(each.reply)) for each in trial.calls if each is not call)
     return from_others and (call.kind != "model" or len(forms(call.reply)) > _VERDICT_TOKENS)
 
