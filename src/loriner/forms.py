@@ -34,7 +34,8 @@ _INTRODUCTION = re.compile(
     re.I,
 )
 _CONCLUSION = re.compile(
-    r"\b(?:answer|result|solution|output)\b[\"'*\u201d]*(?:[^.\n:=]{0,60}?\b(?:is|are)\b|\s*[:=])\s*[:=]?"
+    r"\b(?:answer|result|output)\b[\"'*\u201d]*(?:[^.\n:=]{0,60}?\b(?:is|are)\b|\s*[:=])\s*[:=]?"
+    r"|\bsolution\b[^.\n:=]{0,60}?\b(?:is|are)\b\s*[:=]?"
     r"|\\boxed\{|####|<answer>",
     re.I,
 )
