@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
+from loriner.allowance import Allowance, Bill
+from loriner.constant import constant_baseline
 from loriner.errors import ConfigError
 from loriner.evaluate import Evaluator
 from loriner.memorised import check as check_memorised
@@ -32,6 +34,7 @@ from loriner.records import (
 from loriner.statistics import Decision, accepts
 from loriner.store.registry import Registry
 from loriner.tasks.base import Split, Task
+from loriner.trail import Start, Stood, Told, Tried, tell
 
 Accept = Literal["always", "mean", "paired"]
 
@@ -44,10 +47,16 @@ class Plan:
     candidates: int = 1
     """Completions in each round."""
     accept: Accept = "paired"
+    revise: Literal["current", "seed"] = "current"
+    """What a round revises: the version accepted last, or always the seed, as if nothing else had been tried."""
     feedback: int = 16
     grade: int = 32
     test: int = 64
     """Questions of each split, at most; 0 test questions leave the test split sealed."""
+    allowance: Allowance | None = None
+    """What the search may use. No round begins once it is used up, and no candidate counts that went beyond."""
+    oracle: bool = False
+    """Score every candidate on the test questions too, to report the best of them; it decides nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +87,12 @@ class Standing:
 
     harness: Harness
     grade: Evaluation
+    """The scores by which it was chosen."""
     test: Evaluation | None
     faults: Counter[Fault]
     """Among the grade trials."""
+    fresh: Evaluation | None = None
+    """The grade questions once more, with other sampling seeds: what is left of the luck of the draw."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +105,8 @@ class Adaptation:
     seed: Standing
     best: Standing
     rounds: tuple[Round, ...]
+    bill: Bill = field(default_factory=Bill)
+    """What the search used."""
 
 
 async def adapt(
@@ -131,22 +145,24 @@ class _Episode:
     feedback: Sequence[Question]
     grade: Sequence[Question]
     test: Sequence[Question]
+    bill: Bill = field(default_factory=Bill)
 
     async def run(self, seed: Harness) -> Adaptation:
-        first = await self.lab.evaluate(self.task, seed, self.grade, purpose="grade")
+        await self._tell(await self._start(seed))
+        first = await self._evaluate(seed, "grade")
+        self._enter("grade", first)
         await self._commit(seed, None, 0, None, first, first)
         current, standing, history, rounds = seed, first, list[PastRevision](), list[Round]()
         for number in range(1, self.plan.rounds + 1):
-            if standing.mean_score == 1.0:
-                break  # nothing is left to win on the grade questions
-            context = await self._context(current, number, history)
-            attempts = await self._attempts(context, seed)
+            if standing.mean_score == 1.0 or self.bill.reaches(self.plan.allowance):
+                break  # nothing is left to win on the grade questions, or to spend
+            parent = current if self.plan.revise == "current" else seed
+            context = await self._context(parent, number, history if self.plan.revise == "current" else ())
+            attempts = await self._attempts(context, seed, number)
             attempts, best = self._choose(attempts, standing)
             history += [_past(each, number, standing, each is best) for each in attempts]
             if best is not None and best.rollout.candidate is not None and best.grade is not None:
-                await self._commit(
-                    best.rollout.candidate, current, number, best.rollout, best.grade, standing
-                )
+                await self._commit(best.rollout.candidate, parent, number, best.rollout, best.grade, standing)
                 current, standing = best.rollout.candidate, best.grade
             rounds.append(
                 Round(
@@ -156,30 +172,73 @@ class _Episode:
                     grade=standing.mean_score,
                 )
             )
+            await self._tell(self._told(rounds[-1], parent, current))
             self.lab.observe("round", round=rounds[-1], standing=standing)
-        return Adaptation(
+        adaptation = Adaptation(
             run_id=self.lab.run_id,
             task=self.task.name,
             proposer=self.proposer.name,
-            seed=await self._standing(seed, first),
-            best=await self._standing(current, standing),
+            seed=await self._standing("seed", seed, first),
+            best=await self._standing("best", current, standing),
             rounds=tuple(rounds),
+            bill=self.bill,
         )
+        if self.plan.oracle and self.test:
+            await self._score_all(adaptation)
+        return adaptation
 
-    async def _standing(self, harness: Harness, grade: Evaluation) -> Standing:
-        test = await self.lab.evaluate(self.task, harness, self.test, purpose="test") if self.test else None
-        return Standing(harness=harness, grade=grade, test=test, faults=faults(grade, self.grade))
+    async def _evaluate(self, harness: Harness, purpose: Split) -> Evaluation:
+        questions = {"feedback": self.feedback, "grade": self.grade, "test": self.test}[purpose]
+        return await self.lab.evaluate(self.task, harness, questions, purpose=purpose)
 
-    async def _context(self, current: Harness, number: int, history: Sequence[PastRevision]) -> Context:
-        feedback = await self.lab.evaluate(self.task, current, self.feedback, purpose="feedback")
+    def _enter(self, purpose: Split, evaluation: Evaluation) -> None:
+        calls = (call for trial in evaluation.trials for call in trial.calls)
+        self.bill.add_trials(purpose, evaluation.harness_id, calls)
+
+    async def _standing(self, name: str, harness: Harness, grade: Evaluation) -> Standing:
+        both = await self.lab.evaluate(self.task, harness, self.grade, purpose="grade", samples=2)
+        standing = Standing(
+            harness=harness,
+            grade=grade,
+            test=await self._evaluate(harness, "test") if self.test else None,
+            faults=faults(grade, self.grade),
+            fresh=replace(both, trials=tuple(trial for trial in both.trials if trial.sample == 1)),
+        )
+        counts = {str(fault): n for fault, n in standing.faults.most_common()}
+        await self._tell(Stood(name=name, harness_id=harness.id, faults=counts))
+        return standing
+
+    async def _score_all(self, adaptation: Adaptation) -> None:
+        """Scores every candidate on the test questions, for the record alone."""
+        attempts = (attempt for each in adaptation.rounds for attempt in each.attempts)
+        candidates = {each.rollout.candidate for each in attempts if each.rollout.candidate and each.grade}
+        for harness in sorted(candidates, key=lambda each: each.id):
+            await self._evaluate(harness, "test")
+
+    async def _context(self, parent: Harness, number: int, history: Sequence[PastRevision]) -> Context:
+        feedback = await self._evaluate(parent, "feedback")
+        self._enter("feedback", feedback)
         brief = brief_of(self.task.name, self.task.description, self.task.tools)
-        return make_context(brief, current, feedback, self.feedback, round=number, history=history)
+        return make_context(brief, parent, feedback, self.feedback, round=number, history=history)
 
-    async def _attempts(self, context: Context, seed: Harness) -> tuple[Attempt, ...]:
-        rollouts = await asyncio.gather(
-            *(self._rollout(context, index, seed) for index in range(self.plan.candidates))
+    async def _attempts(self, context: Context, seed: Harness, number: int) -> tuple[Attempt, ...]:
+        n = self.plan.candidates
+        first = n * (number - 1) if self.plan.revise == "seed" else 0  # the rounds then share one context
+        rollouts = await asyncio.gather(*(self._rollout(context, first + place, seed) for place in range(n)))
+        made = await asyncio.gather(*(self._attempt(each) for each in rollouts))
+        return tuple(self._billed(each) for each in made)
+
+    def _billed(self, attempt: Attempt) -> Attempt:
+        """The attempt, entered on the bill; without a say if it went beyond the allowance."""
+        rollout, allowance = attempt.rollout, self.plan.allowance
+        self.bill.add_completion(rollout.context_id, rollout.index, rollout.calls)
+        if attempt.grade is not None:
+            self._enter("grade", attempt.grade)
+        if attempt.grade is None or not self.bill.exceeds(allowance):
+            return attempt
+        return replace(
+            attempt, decision=Decision(False, f"not considered: beyond the allowance of {allowance}")
         )
-        return tuple(await asyncio.gather(*(self._attempt(each) for each in rollouts)))
 
     async def _rollout(self, context: Context, index: int, seed: Harness) -> Rollout:
         known = self.lab.store.rollout(self.lab.run_id, context.id, index)
@@ -215,7 +274,11 @@ class _Episode:
         self, attempts: tuple[Attempt, ...], standing: Evaluation
     ) -> tuple[tuple[Attempt, ...], Attempt | None]:
         """The attempts with a decision on the best of them, and that one if it is accepted."""
-        graded = [each for each in attempts if each.grade is not None and each.grade.mean_score is not None]
+        graded = [
+            each
+            for each in attempts
+            if each.decision is None and each.grade is not None and each.grade.mean_score is not None
+        ]
         if not graded:
             return attempts, None
         best = max(graded, key=lambda each: each.grade.mean_score or 0.0 if each.grade else 0.0)
@@ -252,6 +315,41 @@ class _Episode:
             proposer=self.proposer.name,
             grade=grade,
             faults=(faults(before, self.grade), faults(grade, self.grade)),
+        )
+
+    async def _tell(self, told: Start | Told | Stood) -> None:
+        await tell(self.lab.store, self.lab.run_id, told)
+
+    async def _start(self, seed: Harness) -> Start:
+        constant, scores = await constant_baseline(self.task, self.feedback, self.test)
+        return Start(
+            task=self.task.name,
+            solver=self.lab.solver.name,
+            proposer=self.proposer.name,
+            seed=self.lab.seed,
+            harness_id=seed.id,
+            plan=asdict(self.plan),
+            n_questions={"feedback": len(self.feedback), "grade": len(self.grade), "test": len(self.test)},
+            constant=constant,
+            constant_scores=scores,
+        )
+
+    def _told(self, made: Round, parent: Harness, current: Harness) -> Told:
+        tried = tuple(
+            Tried(
+                context_id=each.rollout.context_id,
+                index=each.rollout.index,
+                accepted=each.decision is not None and each.decision.accepted,
+                reason=each.decision.reason if each.decision else "",
+            )
+            for each in made.attempts
+        )
+        return Told(
+            number=made.number,
+            parent_id=parent.id,
+            current_id=current.id,
+            n_calls=self.bill.solver.calls,
+            tried=tried,
         )
 
 
