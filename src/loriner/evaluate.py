@@ -12,7 +12,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from loriner.errors import InfrastructureError, ModelError, ModelRefused
+from loriner.errors import InfrastructureError, ModelError, PromptRefused
 from loriner.models.base import Message, Model, ModelRequest
 from loriner.records import Call, Evaluation, Harness, Question, Score, Status, Trial
 from loriner.runtime.base import CallRefused, Limits, Program, Runtime, Verdict
@@ -197,7 +197,7 @@ class _Batch:
     def _infrastructure(self, trials: Sequence[Trial]) -> InfrastructureError:
         failed = [trial for trial in trials if trial.status is Status.INFRA_ERROR]
         return InfrastructureError(
-            f"{len(failed)} of {len(trials)} trials failed through no fault of the harness: no score is given "
+            f"{len(failed)} of {len(trials)} trials failed through no fault of the harness: no score "
             f"(finished trials are in the store; run {self.lab.run_id} can be resumed). "
             f"Root error: {failed[-1].error or failed[-1].detail}"
         )
@@ -274,8 +274,7 @@ class TrialServices:
     async def _sample(self, asked: Mapping[str, Any], request: ModelRequest) -> str:
         try:
             reply = await self.solver.complete(request)
-        except ModelRefused as error:
-            # A prompt that the model cannot take is the program's doing; anything else is not.
+        except PromptRefused as error:
             self.calls.append(Call(kind="model", request=asked, reply="", error=str(error)))
             raise CallRefused(str(error), kind="arguments") from error
         except ModelError as error:

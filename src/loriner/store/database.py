@@ -63,9 +63,9 @@ class Store:
         """Writes what was submitted and lets go of the file. Safe to call twice."""
         if not self._closed:
             self._closed = True
-            if self._writer:
-                self._writer.close()
             self._reader.close()
+            if self._writer:  # last, since SQLite folds its log into the file when a writer is the last to go
+                self._writer.close()
 
     def _writing(self) -> Writer:
         if self._closed:

@@ -12,10 +12,13 @@ from typing import Any
 PLAIN_BYTES = 200
 """Shorter texts stay as they are: deflating them costs more time than it saves space."""
 
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+"""Kept, since `json.dumps` would build an encoder for each value."""
+
 
 def pack(value: Any) -> bytes:
     """JSON in ASCII, or a zlib stream of it. The first byte tells: `x` begins a zlib stream, and no JSON."""
-    plain = json.dumps(value, separators=(",", ":")).encode("ascii")
+    plain = _encode(value).encode("ascii")
     return plain if len(plain) <= PLAIN_BYTES else zlib.compress(plain, 1)
 
 

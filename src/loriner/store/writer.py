@@ -8,7 +8,6 @@ interpreter lock over, and beside a busy event loop every hand-over can cost mil
 from __future__ import annotations
 
 import asyncio
-import queue
 import sqlite3
 import threading
 import time
@@ -153,8 +152,8 @@ class Writer:
         self._path = path
         self._connection = connect(path)
         self._numbers: dict[tuple[str, str], int] = {}
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._lock = threading.Lock()
+        self._jobs: list[_Job] = []
+        self._changed = threading.Condition()
         self._closed = False
         self._thread = threading.Thread(target=self._work, name="loriner-store-writer", daemon=True)
         self._thread.start()
@@ -176,37 +175,32 @@ class Writer:
         return done.result()
 
     def _submit(self, job: _Job) -> None:
-        with self._lock:
+        with self._changed:
             if self._closed:
                 raise StoreError(f"the store {self._path} is closed: nothing more can be recorded")
-            self._jobs.put(job)
+            self._jobs.append(job)
+            if len(self._jobs) == 1:
+                self._changed.notify()
 
     def close(self) -> None:
         """Returns when everything submitted is written. Safe to call twice."""
-        with self._lock:
-            closed, self._closed = self._closed, True
-            if not closed:
-                self._jobs.put(None)
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
         self._thread.join()
 
     def _work(self) -> None:
-        open_for_work = True
-        while open_for_work:
-            jobs, open_for_work = self._gather()
-            if jobs:
-                self._commit(jobs)
+        while jobs := self._gather():
+            for start in range(0, len(jobs), MOST_FACTS):
+                self._commit(jobs[start : start + MOST_FACTS])
         self._connection.close()
 
-    def _gather(self) -> tuple[list[_Job], bool]:
-        """All that waits, at least one; and whether there will be more."""
-        jobs: list[_Job] = []
-        job = self._jobs.get()
-        while job is not None:
-            jobs.append(job)
-            if len(jobs) == MOST_FACTS or self._jobs.empty():
-                return jobs, True
-            job = self._jobs.get()
-        return jobs, False
+    def _gather(self) -> list[_Job]:
+        """All that waits, at least one; nothing once the writer is closed and all is written."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._jobs or self._closed)
+            jobs, self._jobs = self._jobs, []
+        return jobs
 
     def _commit(self, jobs: list[_Job]) -> None:
         try:
