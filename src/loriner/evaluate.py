@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from loriner.errors import InfrastructureError, ModelError, PromptRefused
 from loriner.models.base import Message, Model, ModelRequest
+from loriner.models.meter import Meter
 from loriner.records import Call, Evaluation, Harness, Question, Score, Status, Trial
 from loriner.runtime.base import CallRefused, Limits, Program, Runtime, Verdict
 from loriner.seeding import derive
@@ -50,6 +51,8 @@ class Evaluator:
     concurrency: int = 64
     """Trials in flight."""
     observe: Observer = silent
+    meter: Meter = field(default_factory=Meter)
+    """Counts the trials; its caps on calls and money are the solver's affair."""
     _shared: dict[tuple[str, str, str, tuple[str, ...], int], asyncio.Task[Evaluation]] = field(
         default_factory=dict
     )
@@ -131,6 +134,7 @@ class _Batch:
 
     async def _one(self, question: Question, sample: int) -> None:
         async with self.gate:
+            self.lab.meter.begin_trial()
             trial = await self._trial(question, sample)
             for _ in range(INFRA_TRIES - 1):
                 if trial.status is not Status.INFRA_ERROR or trial.detail == "model":
@@ -304,6 +308,10 @@ class TrialServices:
             raise CallRefused(f"{name}: {error}", kind="arguments") from error
         self.calls.append(Call(kind=name, request=dict(arguments), reply=_text(result)))
         return result
+
+    def ran_python(self, code: str, output: str, seconds: float) -> None:
+        """Keeps in the transcript what the sandbox ran for the program."""
+        self.calls.append(Call(kind="run_python", request={"code": code}, reply=output, seconds=seconds))
 
 
 async def _together(samples: Sequence[Coroutine[Any, Any, str]]) -> list[str]:

@@ -76,7 +76,7 @@ class Workspace:
             run_id = self.store.start_run(command, config=self.settings.as_json(), seed=self.settings.seed)
         else:
             run_id = self.store.resume_run(resume).id
-            self.meter.add_past(self.store.usage(run_id))
+            self.meter.add_past(self.store.usage(run_id), len(self.store.trials(run_id)))
         summary: dict[str, Any] = {}
         status = "failed"
         try:
@@ -105,6 +105,7 @@ class Workspace:
             limits=self.settings.limits,
             concurrency=self.settings.concurrency,
             observe=observe,
+            meter=self.meter,
         )
 
 
@@ -119,7 +120,7 @@ async def workspace(settings: Settings, *, required_level: int = 0) -> AsyncIter
     """
     settings.home.mkdir(parents=True, exist_ok=True)
     store = Store.open(settings.home)
-    runtime = LocalRuntime(isolation=settings.isolation)
+    runtime = LocalRuntime()
     opened = Workspace(settings, store, Registry.open(settings.home), runtime, Meter(settings.budget))
     try:
         await runtime.start()

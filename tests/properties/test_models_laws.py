@@ -178,7 +178,7 @@ def test_a_meter_adds_up_what_was_not_cached(first: list[ModelReply], rest: list
 def test_the_cap_on_calls_is_exact_however_many_are_sent_at_once(cap: int, n_asked: int, past: int) -> None:
     async def main() -> None:
         inner = Slow()
-        meter = Meter(Budget(max_calls=cap))
+        meter = Meter(Budget(calls=cap))
         meter.add_past(Usage(calls=past))
         models = [MeteredModel(inner, meter), MeteredModel(inner, meter)]
         got = await asyncio.gather(
@@ -194,9 +194,9 @@ def test_the_cap_on_calls_is_exact_however_many_are_sent_at_once(cap: int, n_ask
 @pytest.mark.parametrize(
     "budget, words",
     [
-        (Budget(max_tokens=3), "3 tokens is reached"),
-        (Budget(max_usd=1.5), "1.5 US dollars is reached"),
-        (Budget(max_minutes=0.0), "0 minutes is reached"),
+        (Budget(tokens=3), "3 tokens is reached"),
+        (Budget(usd=1.5), "1.5 US dollars is reached"),
+        (Budget(minutes=0.0), "0 minutes is reached"),
     ],
 )
 async def test_a_cap_names_itself_and_stops_before_a_call(budget: Budget, words: str) -> None:
@@ -205,11 +205,11 @@ async def test_a_cap_names_itself_and_stops_before_a_call(budget: Budget, words:
     with pytest.raises(BudgetReached, match=words):
         for i in range(10):
             await model.complete(ask(seed=i))
-    assert inner.n_asked == (0 if budget.max_minutes == 0 else 3)
+    assert inner.n_asked == (0 if budget.minutes == 0 else 3)
 
 
 async def test_a_cap_on_money_is_not_kept_in_silence_where_a_price_is_unknown() -> None:
-    meter = Meter(Budget(max_usd=10.0))
+    meter = Meter(Budget(usd=10.0))
     meter.send()
     meter.done(ModelReply(text="x", usd=None))
     assert meter.usage.usd is None
@@ -221,7 +221,7 @@ async def test_a_failed_call_counts_and_a_hit_does_not() -> None:
     def script(request: ModelRequest) -> str:
         raise ModelUnavailable("down")
 
-    meter = Meter(Budget(max_calls=2))
+    meter = Meter(Budget(calls=2))
     with pytest.raises(ModelUnavailable):
         await MeteredModel(ScriptedModel("s", script), meter).complete(ask())
     cached = CachedModel(MeteredModel(Slow(), meter), MemoryReplies())

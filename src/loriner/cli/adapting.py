@@ -46,6 +46,7 @@ def adapt(
     max_usd: Annotated[float | None, typer.Option(help="Stop before this is spent.")] = None,
     max_calls: Annotated[int | None, typer.Option(help="Model calls at most.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Tokens at most, both ways.")] = None,
+    max_trials: Annotated[int | None, typer.Option(help="Trials at most.")] = None,
     max_minutes: Annotated[float | None, typer.Option(help="Minutes at most.")] = None,
     resume: Annotated[str | None, typer.Option(help="Go on with a run that was stopped.")] = None,
     allow_reduced: Annotated[
@@ -69,10 +70,11 @@ def adapt(
             "test": test,
         },
         budget={
-            "max_usd": max_usd,
-            "max_calls": max_calls,
-            "max_tokens": max_tokens,
-            "max_minutes": max_minutes,
+            "usd": max_usd,
+            "calls": max_calls,
+            "tokens": max_tokens,
+            "minutes": max_minutes,
+            "trials": max_trials,
         },
     )
     episode, spent = asyncio.run(_adapt(settings, given, resume))

@@ -14,11 +14,12 @@ from loriner.records import Usage
 class Budget:
     """Caps on a run; None is no cap."""
 
-    max_calls: int | None = None
-    max_tokens: int | None = None
+    calls: int | None = None
+    tokens: int | None = None
     """Prompt and completion tokens together."""
-    max_usd: float | None = None
-    max_minutes: float | None = None
+    usd: float | None = None
+    trials: int | None = None
+    minutes: float | None = None
     """Wall time of this process; time before a resume does not count."""
 
 
@@ -33,6 +34,7 @@ class Meter:
         self._budget = budget or Budget()
         self._usage = Usage()
         self._n_sent = 0
+        self._n_trials = 0
         self._started = time.monotonic()
 
     @property
@@ -45,23 +47,29 @@ class Meter:
         """Wall time since the meter was made."""
         return (time.monotonic() - self._started) / 60
 
-    def add_past(self, usage: Usage) -> None:
+    def add_past(self, usage: Usage, n_trials: int = 0) -> None:
         """Counts what a run had spent before it was resumed."""
         self._usage += usage
         self._n_sent += usage.calls
+        self._n_trials += n_trials
+
+    def begin_trial(self) -> None:
+        """Counts one trial that is about to run, or raises `BudgetReached`."""
+        _stop_at(self._budget.trials, self._n_trials, "trials")
+        self._n_trials += 1
 
     def check(self) -> None:
         """Raises `BudgetReached` if no further call may be sent."""
         budget, usage = self._budget, self._usage
-        if budget.max_usd is not None and usage.usd is None:
+        if budget.usd is not None and usage.usd is None:
             raise BudgetReached(
-                f"the cap of ${budget.max_usd:g} cannot be kept: a call of this run has no known price. "
+                f"the cap of ${budget.usd:g} cannot be kept: a call of this run has no known price. "
                 "Set the model's price, or cap tokens instead"
             )
-        _stop_at(budget.max_calls, self._n_sent, "calls")
-        _stop_at(budget.max_tokens, usage.prompt_tokens + usage.completion_tokens, "tokens")
-        _stop_at(budget.max_usd, usage.usd or 0.0, "US dollars")
-        _stop_at(budget.max_minutes, self.minutes, "minutes")
+        _stop_at(budget.calls, self._n_sent, "calls")
+        _stop_at(budget.tokens, usage.prompt_tokens + usage.completion_tokens, "tokens")
+        _stop_at(budget.usd, usage.usd or 0.0, "US dollars")
+        _stop_at(budget.minutes, self.minutes, "minutes")
 
     def send(self) -> None:
         """Counts one call that is about to be sent, or raises `BudgetReached`."""
