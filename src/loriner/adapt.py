@@ -48,13 +48,13 @@ class Plan:
     """Completions in each round."""
     accept: Accept = "paired"
     revise: Literal["current", "seed"] = "current"
-    """What a round revises: the version accepted last, or always the seed, as if nothing else had been tried."""
+    """What a round revises: the version accepted last, or always the seed, with no memory of other rounds."""
     feedback: int = 16
     grade: int = 32
     test: int = 64
     """Questions of each split, at most; 0 test questions leave the test split sealed."""
     allowance: Allowance | None = None
-    """What the search may use. No round begins once it is used up, and no candidate counts that went beyond."""
+    """What the search may use: then no round begins, and a candidate that went beyond does not count."""
     oracle: bool = False
     """Score every candidate on the test questions too, to report the best of them; it decides nothing."""
 
@@ -119,19 +119,16 @@ async def adapt(
         BudgetReached: a cap was reached; the run can be resumed.
         ConfigError: the task has no questions for a split that is needed.
     """
-    return await _Episode(task, lab, proposer, plan, registry, *_questions(task, plan)).run(seed)
+    feedback = _questions(task, "feedback", plan.feedback)
+    grade = _questions(task, "grade", plan.grade)
+    test = _questions(task, "test", plan.test)
+    return await _Episode(task, lab, proposer, plan, registry, feedback, grade, test).run(seed)
 
 
-def _questions(task: Task, plan: Plan) -> tuple[Sequence[Question], ...]:
-    wanted: list[tuple[Split, int]] = [
-        ("feedback", plan.feedback),
-        ("grade", plan.grade),
-        ("test", plan.test),
-    ]
-    found = tuple(task.questions(split)[:n] for split, n in wanted)
-    for (split, n), questions in zip(wanted, found, strict=True):
-        if n and not questions:
-            raise ConfigError(f"task {task.name} has no {split} questions: adaptation needs all three splits")
+def _questions(task: Task, split: Split, n: int) -> Sequence[Question]:
+    found = task.questions(split)[:n]
+    if n and not found:
+        raise ConfigError(f"task {task.name} has no {split} questions: adaptation needs all three splits")
     return found
 
 

@@ -32,8 +32,8 @@ class Allowance:
 class Bill:
     """What a search has used; each evaluation and completion stands on it once."""
 
-    solver: Usage = Usage()
-    proposer: Usage = Usage()
+    solver: Usage = field(default_factory=Usage)
+    proposer: Usage = field(default_factory=Usage)
     _entered: set[tuple[str, ...]] = field(default_factory=set)
 
     def add_trials(self, purpose: str, harness_id: str, calls: Iterable[Call]) -> None:

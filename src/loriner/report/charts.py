@@ -22,6 +22,7 @@ ROW = 30
 """Height of a row of a row chart."""
 N_STYLES = 6
 
+
 @dataclass(frozen=True, slots=True)
 class Point:
     x: float
