@@ -14,7 +14,6 @@ from typing import Literal
 
 from loriner.allowance import Allowance, Bill
 from loriner.constant import constant_baseline
-from loriner.errors import ConfigError
 from loriner.evaluate import Evaluator
 from loriner.memorised import check as check_memorised
 from loriner.propose.context import brief_of, faults, make_context
@@ -31,7 +30,8 @@ from loriner.records import (
     Version,
     target_texts,
 )
-from loriner.statistics import Decision, accepts
+from loriner.statistics import Decision, accepts, interval
+from loriner.store.entry import Evidence
 from loriner.store.registry import Registry
 from loriner.tasks.base import Split, Task
 from loriner.trail import Start, Stood, Told, Tried, tell
@@ -92,7 +92,7 @@ class Standing:
     faults: Counter[Fault]
     """Among the grade trials."""
     fresh: Evaluation | None = None
-    """The grade questions once more, with other sampling seeds: what is left of the luck of the draw."""
+    """The grade questions once more, with other sampling seeds: without the luck of the draw."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,19 +117,18 @@ async def adapt(
     Raises:
         InfrastructureError, ModelError: solver or proposer failed, not the harness; the run can be resumed.
         BudgetReached: a cap was reached; the run can be resumed.
-        ConfigError: the task has no questions for a split that is needed.
+        TaskError: the task has no questions for a split that is needed, or its scorer breaks its contract.
     """
-    feedback = _questions(task, "feedback", plan.feedback)
-    grade = _questions(task, "grade", plan.grade)
-    test = _questions(task, "test", plan.test)
-    return await _Episode(task, lab, proposer, plan, registry, feedback, grade, test).run(seed)
+    return await _Episode(task, lab, proposer, plan, registry, *_questions(task, plan)).run(seed)
 
 
-def _questions(task: Task, split: Split, n: int) -> Sequence[Question]:
-    found = task.questions(split)[:n]
-    if n and not found:
-        raise ConfigError(f"task {task.name} has no {split} questions: adaptation needs all three splits")
-    return found
+def _questions(task: Task, plan: Plan) -> tuple[Sequence[Question], ...]:
+    wanted: list[tuple[Split, int]] = [
+        ("feedback", plan.feedback),
+        ("grade", plan.grade),
+        ("test", plan.test),
+    ]
+    return tuple(task.questions(split)[:n] if n else [] for split, n in wanted)
 
 
 @dataclass(slots=True)
@@ -142,95 +141,94 @@ class _Episode:
     feedback: Sequence[Question]
     grade: Sequence[Question]
     test: Sequence[Question]
-    bill: Bill = field(default_factory=Bill)
+    bill: Bill = field(init=False, default_factory=Bill)
 
     async def run(self, seed: Harness) -> Adaptation:
         await self._tell(await self._start(seed))
-        first = await self._evaluate(seed, "grade")
-        self._enter("grade", first)
-        await self._commit(seed, None, 0, None, first, first)
-        current, standing, history, rounds = seed, first, list[PastRevision](), list[Round]()
+        first = self._commit(seed, self._billed(await self._evaluate(seed, "grade")))
+        current, history, rounds = first, list[PastRevision](), list[Round]()
         for number in range(1, self.plan.rounds + 1):
-            if standing.mean_score == 1.0 or self.bill.reaches(self.plan.allowance):
+            if current.grade.mean_score == 1.0 or self.bill.reaches(self.plan.allowance):
                 break  # nothing is left to win on the grade questions, or to spend
-            parent = current if self.plan.revise == "current" else seed
-            context = await self._context(parent, number, history if self.plan.revise == "current" else ())
+            parent = first if self._from_seed else current
+            context = await self._context(parent.harness, number, () if self._from_seed else history)
             attempts = await self._attempts(context, seed, number)
-            attempts, best = self._choose(attempts, standing)
-            history += [_past(each, number, standing, each is best) for each in attempts]
+            attempts, best = self._choose(attempts, current.grade)
+            history += [_past(each, number, current.grade, each is best) for each in attempts]
             if best is not None and best.rollout.candidate is not None and best.grade is not None:
-                await self._commit(best.rollout.candidate, parent, number, best.rollout, best.grade, standing)
-                current, standing = best.rollout.candidate, best.grade
+                current = self._commit(
+                    best.rollout.candidate, best.grade, number=number, parent=parent, rollout=best.rollout
+                )
             rounds.append(
                 Round(
                     number=number,
                     attempts=attempts,
-                    accepted=None if best is None else current,
-                    grade=standing.mean_score,
+                    accepted=None if best is None else current.harness,
+                    grade=current.grade.mean_score,
                 )
             )
-            await self._tell(self._told(rounds[-1], parent, current))
-            self.lab.observe("round", round=rounds[-1], standing=standing)
-        adaptation = Adaptation(
+            await self._tell(self._told(rounds[-1], parent.harness, current.harness))
+            self.lab.observe("round", round=rounds[-1])
+        if self.plan.oracle and self.test:
+            await self._test_all(rounds)
+        return Adaptation(
             run_id=self.lab.run_id,
             task=self.task.name,
             proposer=self.proposer.name,
-            seed=await self._standing("seed", seed, first),
-            best=await self._standing("best", current, standing),
+            seed=await self._finished("seed", first),
+            best=await self._finished("best", current),
             rounds=tuple(rounds),
             bill=self.bill,
         )
-        if self.plan.oracle and self.test:
-            await self._score_all(adaptation)
-        return adaptation
+
+    @property
+    def _from_seed(self) -> bool:
+        return self.plan.revise == "seed"
 
     async def _evaluate(self, harness: Harness, purpose: Split) -> Evaluation:
         questions = {"feedback": self.feedback, "grade": self.grade, "test": self.test}[purpose]
         return await self.lab.evaluate(self.task, harness, questions, purpose=purpose)
 
-    def _enter(self, purpose: Split, evaluation: Evaluation) -> None:
+    def _billed(self, evaluation: Evaluation) -> Evaluation:
         calls = (call for trial in evaluation.trials for call in trial.calls)
-        self.bill.add_trials(purpose, evaluation.harness_id, calls)
+        self.bill.add_trials(evaluation.purpose, evaluation.harness_id, calls)
+        return evaluation
 
-    async def _standing(self, name: str, harness: Harness, grade: Evaluation) -> Standing:
-        both = await self.lab.evaluate(self.task, harness, self.grade, purpose="grade", samples=2)
-        standing = Standing(
-            harness=harness,
-            grade=grade,
-            test=await self._evaluate(harness, "test") if self.test else None,
-            faults=faults(grade, self.grade),
+    async def _finished(self, name: str, standing: Standing) -> Standing:
+        """The standing with its grade questions sampled afresh, and its score on the sealed questions."""
+        await self._tell(Stood(name=name, harness_id=standing.harness.id, faults=_by_name(standing.faults)))
+        both = await self.lab.evaluate(self.task, standing.harness, self.grade, purpose="grade", samples=2)
+        return replace(
+            standing,
             fresh=replace(both, trials=tuple(trial for trial in both.trials if trial.sample == 1)),
+            test=await self._evaluate(standing.harness, "test") if self.test else None,
         )
-        counts = {str(fault): n for fault, n in standing.faults.most_common()}
-        await self._tell(Stood(name=name, harness_id=harness.id, faults=counts))
-        return standing
 
-    async def _score_all(self, adaptation: Adaptation) -> None:
+    async def _test_all(self, rounds: Sequence[Round]) -> None:
         """Scores every candidate on the test questions, for the record alone."""
-        attempts = (attempt for each in adaptation.rounds for attempt in each.attempts)
-        candidates = {each.rollout.candidate for each in attempts if each.rollout.candidate and each.grade}
-        for harness in sorted(candidates, key=lambda each: each.id):
-            await self._evaluate(harness, "test")
+        attempts = (attempt for each in rounds for attempt in each.attempts)
+        for harness in dict.fromkeys(each.rollout.candidate for each in attempts):
+            if harness is not None:
+                await self._evaluate(harness, "test")
 
     async def _context(self, parent: Harness, number: int, history: Sequence[PastRevision]) -> Context:
-        feedback = await self._evaluate(parent, "feedback")
-        self._enter("feedback", feedback)
+        feedback = self._billed(await self._evaluate(parent, "feedback"))
         brief = brief_of(self.task.name, self.task.description, self.task.tools)
         return make_context(brief, parent, feedback, self.feedback, round=number, history=history)
 
     async def _attempts(self, context: Context, seed: Harness, number: int) -> tuple[Attempt, ...]:
         n = self.plan.candidates
-        first = n * (number - 1) if self.plan.revise == "seed" else 0  # the rounds then share one context
-        rollouts = await asyncio.gather(*(self._rollout(context, first + place, seed) for place in range(n)))
-        made = await asyncio.gather(*(self._attempt(each) for each in rollouts))
-        return tuple(self._billed(each) for each in made)
+        first = n * (number - 1) if self._from_seed else 0  # all rounds then share one context
+        rollouts = await asyncio.gather(*(self._rollout(context, first + i, seed) for i in range(n)))
+        attempts = await asyncio.gather(*(self._attempt(each) for each in rollouts))
+        return tuple(self._within_allowance(each) for each in attempts)
 
-    def _billed(self, attempt: Attempt) -> Attempt:
-        """The attempt, entered on the bill; without a say if it went beyond the allowance."""
+    def _within_allowance(self, attempt: Attempt) -> Attempt:
+        """The attempt, now on the bill; already refused if it went beyond the allowance."""
         rollout, allowance = attempt.rollout, self.plan.allowance
         self.bill.add_completion(rollout.context_id, rollout.index, rollout.calls)
         if attempt.grade is not None:
-            self._enter("grade", attempt.grade)
+            self._billed(attempt.grade)
         if attempt.grade is None or not self.bill.exceeds(allowance):
             return attempt
         return replace(
@@ -264,7 +262,7 @@ class _Episode:
     async def _attempt(self, rollout: Rollout) -> Attempt:
         grade = None
         if rollout.candidate is not None:
-            grade = await self.lab.evaluate(self.task, rollout.candidate, self.grade, purpose="grade")
+            grade = await self._evaluate(rollout.candidate, "grade")
         return Attempt(rollout=rollout, grade=grade, decision=None)
 
     def _choose(
@@ -287,31 +285,44 @@ class _Episode:
             decided if each is best else each for each in attempts
         ), decided if decision.accepted else None
 
-    async def _commit(
+    def _commit(
         self,
         harness: Harness,
-        parent: Harness | None,
-        number: int,
-        rollout: Rollout | None,
         grade: Evaluation,
-        before: Evaluation,
-    ) -> None:
+        *,
+        number: int = 0,
+        parent: Standing | None = None,
+        rollout: Rollout | None = None,
+    ) -> Standing:
+        """The standing of a harness that is now a version: the seed, or the candidate of a round."""
+        standing = Standing(harness=harness, grade=grade, test=None, faults=faults(grade, self.grade))
         version = Version(
             harness_id=harness.id,
-            parent_id=None if parent is None else parent.id,
+            parent_id=parent and parent.harness.id,
             episode_id=self.lab.run_id,
             round=number,
-            revision=None if rollout is None else rollout.revision,
+            revision=rollout and rollout.revision,
             mean_score=grade.mean_score,
             accepted=True,
         )
-        await self.registry.keep(
-            version,
-            harness,
-            task=self.task.name,
+        self.registry.commit(
+            version, harness, task=self.task.name, evidence=self._evidence(standing, parent, rollout)
+        )
+        return standing
+
+    def _evidence(self, standing: Standing, parent: Standing | None, rollout: Rollout | None) -> Evidence:
+        scored = interval(list(standing.grade.scores.values()))
+        calls = [call for trial in standing.grade.trials for call in trial.calls if call.kind == "model"]
+        costs = [0.0 if call.cached else call.usd for call in [*calls, *(rollout.calls if rollout else ())]]
+        return Evidence(
             proposer=self.proposer.name,
-            grade=grade,
-            faults=(faults(before, self.grade), faults(grade, self.grade)),
+            parent_score=parent and parent.grade.mean_score,
+            low=scored.low,
+            high=scored.high,
+            n_trials=len(standing.grade.trials),
+            usd=None if None in costs else sum(cost for cost in costs if cost is not None),
+            faults_before=_by_name(parent.faults) if parent else {},
+            faults_after=_by_name(standing.faults),
         )
 
     async def _tell(self, told: Start | Told | Stood) -> None:
@@ -332,22 +343,25 @@ class _Episode:
         )
 
     def _told(self, made: Round, parent: Harness, current: Harness) -> Told:
-        tried = tuple(
-            Tried(
-                context_id=each.rollout.context_id,
-                index=each.rollout.index,
-                accepted=each.decision is not None and each.decision.accepted,
-                reason=each.decision.reason if each.decision else "",
-            )
-            for each in made.attempts
-        )
         return Told(
             number=made.number,
             parent_id=parent.id,
             current_id=current.id,
             n_calls=self.bill.solver.calls,
-            tried=tried,
+            tried=tuple(
+                Tried(
+                    context_id=each.rollout.context_id,
+                    index=each.rollout.index,
+                    accepted=each.decision is not None and each.decision.accepted,
+                    reason=each.decision.reason if each.decision else "",
+                )
+                for each in made.attempts
+            ),
         )
+
+
+def _by_name(found: Counter[Fault]) -> dict[str, int]:
+    return {str(fault): n for fault, n in found.most_common()}
 
 
 def _past(attempt: Attempt, number: int, standing: Evaluation, accepted: bool) -> PastRevision:

@@ -39,7 +39,6 @@ class TaskTable(Table):
     split: dict[str, float] | None = None
     description: str = ""
     seed_harness: str = "minimal"
-    tools: list[str] = Field(default_factory=list)
 
 
 class AdaptTable(Table):

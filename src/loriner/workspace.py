@@ -26,6 +26,9 @@ from loriner.runtime.base import Runtime
 from loriner.runtime.host import LocalRuntime
 from loriner.store.database import Store
 from loriner.store.registry import Registry
+from loriner.tasks.base import Task
+from loriner.tasks.jsonl import from_jsonl
+from loriner.tasks.named import open_task
 
 _ID = re.compile(r"[0-9a-f]{6,64}")
 
@@ -130,6 +133,26 @@ async def workspace(settings: Settings, *, required_level: int = 0) -> AsyncIter
             await model.close()
         await runtime.close()
         store.close()
+
+
+def task_of(settings: Settings) -> Task:
+    """The task that the settings name: the one written in `loriner.toml`, or any other by name.
+
+    Raises:
+        ConfigError: none is named.
+        TaskError: it cannot be opened.
+    """
+    own, name = settings.task, settings.adapt.task
+    if own is None or name not in (None, own.name):
+        return open_task(named(name, "task", "TASK"), home=settings.home)
+    return from_jsonl(
+        own.items,
+        own.scorer,
+        name=own.name,
+        description=own.description,
+        seed_harness=own.seed_harness,
+        **({} if own.split is None else {"split": own.split}),
+    )
 
 
 def named(value: str | None, what: str, flag: str) -> str:

@@ -126,14 +126,13 @@ async def _adapt(settings: Settings, given: Globals, resume: str | None) -> tupl
     from loriner.adapt import Plan
     from loriner.adapt import adapt as run_adaptation
     from loriner.cli.progress import watching
-    from loriner.tasks.named import open_task
-    from loriner.workspace import named, workspace
+    from loriner.workspace import named, task_of, workspace
 
     if resume is not None:
         settings = _as_it_was(settings, resume)
     wanted = settings.adapt
     async with workspace(settings, required_level=REQUIRED_LEVEL) as opened:
-        task = open_task(named(wanted.task, "task", "TASK"), home=settings.home, table=settings.task)
+        task = task_of(settings)
         solver = opened.model(named(wanted.solver, "solver", "--solver"))
         proposer = opened.proposer(wanted.proposer)
         start = opened.harness(wanted.harness or f"library:{task.seed_harness}", task.name)

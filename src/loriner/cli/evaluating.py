@@ -57,13 +57,12 @@ async def _evaluate(
     settings: Settings, given: Globals, *, split: str, limit: int | None, samples: int, resume: str | None
 ) -> tuple[str, str, str, Evaluation]:
     from loriner.cli.progress import watching
-    from loriner.tasks.base import split_named
-    from loriner.tasks.named import open_task
-    from loriner.workspace import named, workspace
+    from loriner.tasks.splits import split_named
+    from loriner.workspace import named, task_of, workspace
 
     wanted = settings.adapt
     async with workspace(settings) as opened:
-        task = open_task(named(wanted.task, "task", "TASK"), home=settings.home, table=settings.task)
+        task = task_of(settings)
         try:
             solver = opened.model(named(wanted.solver, "solver", "--solver"))
             harness = opened.harness(wanted.harness or f"library:{task.seed_harness}", task.name)
@@ -106,12 +105,11 @@ async def _propose(settings: Settings, given: Globals, k: int, print_prompt: boo
     from loriner.propose.context import brief_of, make_context
     from loriner.propose.prompt import messages
     from loriner.propose.proposer import propose as write
-    from loriner.tasks.named import open_task
-    from loriner.workspace import named, workspace
+    from loriner.workspace import named, task_of, workspace
 
     wanted = settings.adapt
     async with workspace(settings) as opened:
-        task = open_task(named(wanted.task, "task", "TASK"), home=settings.home, table=settings.task)
+        task = task_of(settings)
         try:
             harness = opened.harness(wanted.harness or f"library:{task.seed_harness}", task.name)
             proposer = opened.proposer(wanted.proposer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,10 +20,9 @@ TaskArgument = Annotated[str, typer.Argument(help="A task name, rg:FAMILY, or a 
 
 
 def _open(context: typer.Context, name: str) -> Task:
-    from loriner.tasks.named import open_task
+    from loriner.workspace import task_of
 
-    settings = context.obj.settings()
-    return open_task(name, home=settings.home, table=settings.task)
+    return task_of(context.obj.settings(adapt={"task": name}))
 
 
 @app.command("list")
@@ -32,11 +32,12 @@ def list_(context: typer.Context) -> None:
     from loriner.tasks.named import known_tasks
 
     given: Globals = context.obj
-    rows = [[each.name, each.about] for each in known_tasks(given.settings().task)]
+    own = given.settings().task
+    names = [*([own.name] if own else []), *known_tasks()]
     if given.json:
-        documents.emit([{"name": name, "about": about} for name, about in rows])
+        documents.emit(names)
     else:
-        render.table("Tasks", ["name", "what"], rows)
+        render.table("Tasks", ["name"], [[name] for name in names])
         typer.echo("Also: the path of a task folder (loriner tasks new NAME writes one)")
 
 
@@ -84,10 +85,31 @@ def check(context: typer.Context, task: TaskArgument) -> None:
     given: Globals = context.obj
     report = asyncio.run(run_check(_open(context, task)))
     if given.json:
-        documents.emit(report.as_json())
+        documents.emit({**asdict(report), "passed": report.passed})
     else:
-        render.table(f"Check of {report.task}", ["what", "found", "ok"], report.rows())
-    if not report.ok:
+        render.table(
+            f"Check of {report.task}",
+            ["what", "found"],
+            [
+                ["questions", ", ".join(f"{split} {n}" for split, n in report.n.items())],
+                [
+                    "right answers that score 1",
+                    f"{report.n_checked - len(report.wrong_gold)} of {report.n_checked}",
+                ],
+                *[
+                    [f"  not {each.question_id}", f"scores {each.score:g} {each.detail}"]
+                    for each in report.wrong_gold[:5]
+                ],
+                ["an empty answer scores", f"{report.empty_score:g}"],
+                [
+                    "a constant answer scores",
+                    f"{report.constant_score:.3f} ({report.constant_answer[:60]!r})",
+                ],
+                ["median question", f"{report.median_question_length} characters"],
+                ["verdict", "sound" if report.passed else "NOT SOUND: mend the scorer or the answers"],
+            ],
+        )
+    if not report.passed:
         raise typer.Exit(1)
 
 

@@ -73,7 +73,7 @@ def parse_blocks(text: str) -> Revision:
     noise: list[str] = []
     old: list[str] = []
     content, expected = noise, SEARCH
-    for line in text.replace("\r\n", "\n").split("\n"):
+    for line in (text.replace("\r\n", "\n") if "\r" in text else text).split("\n"):
         marker = ""
         if line.startswith(_STARTS):
             bare = line.rstrip(" \t")

@@ -74,7 +74,8 @@ def transcripts(episode: Episode) -> Section:
 def _transcript(kind: str, trial: Trial) -> Fold:
     tokens = sum(call.prompt_tokens + call.completion_tokens for call in trial.calls)
     score = "unscored" if trial.score is None else f"{trial.score:.2f}"
-    title = f"{kind}: question {line(trial.question_id, 40)}, {trial.seconds:.2f} s, {tokens:,} tokens, {trial.status}"
+    size = f"{trial.seconds:.2f} s, {tokens:,} tokens"
+    title = f"{kind}: question {line(trial.question_id, 40)}, {size}, {trial.status}"
     facts = [
         ("program", trial.harness_id[:SHORT]),
         ("status", f"{trial.status} {line(trial.detail)}".strip()),

@@ -34,7 +34,7 @@ def outcome(episode: Episode) -> str:
     if seed.harness_id == best.harness_id:
         return f"No revision was accepted: the seed program stands at {_sealed_or_grade(seed)}."
     if not seed.test or not best.test:
-        return f"A revision was accepted ({_grades(seed, best)} on the grade questions); nothing was tested sealed."
+        return f"A revision was accepted ({_grades(seed, best)} on the grade questions), with no sealed test."
     found = paired(seed.test, best.test)
     figures = (
         f"{_mean(best.test):.2f} against {_mean(seed.test):.2f}, {difference_text(found.difference)} "
@@ -59,7 +59,7 @@ def luck(standing: Standing) -> str:
         return ""
     chosen, fresh, sealed = _mean(standing.grade), _mean(standing.fresh), _mean(standing.test)
     return (
-        f"Chosen at {chosen:.2f}; the same questions sampled afresh give {fresh:.2f}, sealed ones {sealed:.2f}. "
+        f"Chosen at {chosen:.2f}; the same questions afresh give {fresh:.2f}, sealed ones {sealed:.2f}. "
         + (
             "The score by which it was chosen flatters it: quote the sealed one."
             if chosen - sealed > 0.05

@@ -5,24 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
-from loriner.errors import ConfigError
 from loriner.records import Question, Score
 
 Split = Literal["feedback", "grade", "test"]
 SPLITS: tuple[Split, ...] = ("feedback", "grade", "test")
-
-
-def split_named(name: str) -> Split:
-    """The split called so.
-
-    Raises:
-        ConfigError: no such split.
-    """
-    for split in SPLITS:
-        if split == name:
-            return split
-    raise ConfigError(f"no split is called {name!r}; there are {', '.join(SPLITS)}")
-
 
 Tool = Callable[..., Awaitable[Any]]
 """A host-side tool: keyword arguments from the harness, a JSON value back."""

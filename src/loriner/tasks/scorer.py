@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 from loriner.errors import TaskError
 from loriner.records import Score
-from loriner.tasks import worker
+from loriner.tasks.children import worker
 
 ScoreFunction = Callable[[Mapping[str, Any], str], Any]
 """`score(item, answer)`, which returns a number in [0, 1] or a `Score`."""

@@ -113,8 +113,10 @@ def _call_and_exit(
     data = b'{"error": "raised", "message": "out of memory"}'
     with contextlib.suppress(MemoryError):
         data = json.dumps(_outcome(function, arguments, spec)).encode()
-    with contextlib.suppress(OSError), os.fdopen(writer, "wb") as pipe:
-        pipe.write(data + b"\n")
+    rest = memoryview(data + b"\n")
+    with contextlib.suppress(OSError):
+        while rest:
+            rest = rest[os.write(writer, rest) :]
     os._exit(0)
 
 
@@ -163,7 +165,7 @@ def _reply(data: bytes | None, cpu_s: float, spec: Mapping[str, Any]) -> dict[st
         reply = json.loads(data)
     except ValueError:
         reply = None
-    if isinstance(reply, dict):
+    if isinstance(reply, dict) and ("returned" in reply or {"error", "message"} <= reply.keys()):
         return reply
     if cpu_s >= 0.9 * spec["cpu_s"]:
         return {"error": "timeout", "message": f"used more than {spec['cpu_s']} s of CPU"}
