@@ -1,6 +1,6 @@
 """The parts a report is made of, and the one self-contained HTML file that they become.
 
-The file refers to nothing outside itself and runs no script; its content security policy tells the browser so.
+The file refers to nothing outside itself and runs no script; its content security policy says so.
 Text from models and programs is data: it goes through `text.plain` and the template's escaping.
 """
 
