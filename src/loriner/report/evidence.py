@@ -126,3 +126,8 @@ def money(usd: float | None) -> str:
 def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"
+
+
+def moment(iso: str) -> str:
+    """`2026-11-29 18:57 UTC`."""
+    return iso[:16].replace("T", " ") + " UTC"

@@ -18,6 +18,8 @@ from loriner import __version__
 
 Cell = str | int | Markup | None
 
+_FIGURE = re.compile(r"[+-]?[\d.,]+(?: s| \[[^\]]*\])?\Z|–?\Z")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
@@ -25,6 +27,12 @@ class Table:
     columns: tuple[str, ...]
     rows: Sequence[Sequence[Cell]]
     """The first cell of a row names it. None shows as a dash."""
+
+    @property
+    def figure_columns(self) -> frozenset[int]:
+        """The columns of figures, which stand to the right."""
+        columns = range(1, len(self.columns))
+        return frozenset(n for n in columns if all(_is_figure(row[n]) for row in self.rows))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +99,7 @@ def part(template: str, **values: object) -> Markup:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
+    return Environment(
         loader=PackageLoader("loriner.report"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -99,8 +107,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=False,
     )
-    environment.filters["is_figure"] = _is_figure
-    return environment
 
 
 def _template(name: str) -> Template:
@@ -108,9 +114,4 @@ def _template(name: str) -> Template:
 
 
 def _is_figure(cell: Cell) -> bool:
-    """Whether a cell stands to the right, as numbers do."""
-    return (
-        cell is None
-        or isinstance(cell, int)
-        or bool(re.match(r"^[+−-]?[\d.,]+( ?%| s| \[.*\])?$|^–$", str(cell)))
-    )
+    return cell is None or isinstance(cell, int) or bool(_FIGURE.match(str(cell)))

@@ -49,7 +49,7 @@ def _tried(each: Candidate) -> tuple[Cell, ...]:
         interval_text(each.grade),
         difference_text(each.effect.difference) if each.effect else None,
         each.growth or None,
-        ("accepted. " if each.accepted else "") + plain(reason, 400),
+        plain(reason, 400),
     )
 
 

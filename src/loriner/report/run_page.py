@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loriner.report.evidence import configuration, costs, duration, transcripts
+from loriner.report.evidence import configuration, costs, duration, moment, transcripts
 from loriner.report.facts import Episode
 from loriner.report.page import Page
 from loriner.report.results import by_round, faults, questions, standings
@@ -52,6 +52,6 @@ def facts(episode: Episode) -> tuple[tuple[str, str], ...]:
         ("questions", counts),
         ("mode, seed", f"{episode.mode}, {start.seed}"),
         ("status", episode.status),
-        ("started", episode.started),
+        ("started", moment(episode.started)),
         ("wall time", duration(episode.seconds)),
     )
