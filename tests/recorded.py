@@ -85,7 +85,7 @@ async def record(
     finished: bool = True,
     more: Sequence[Trial] = (),
 ) -> str:
-    """The run id of an adaptation of three rounds: a refused edit, an accepted loop, a broader one refused."""
+    """The run id of an adaptation: a refused edit, an accepted loop, a broader program that is refused."""
     run_id = store.start_run(
         "adapt", config={"seed": seed, "adapt": {"task": "sums"}}, seed=seed, parent=parent
     )
@@ -127,6 +127,7 @@ async def _start(store: Store, run_id: str, seed: int) -> None:
         task="sums",
         solver="scripted:small",
         proposer="scripted:writer",
+        mode="sequential",
         seed=seed,
         harness_id=SEED.id,
         plan=PLAN,

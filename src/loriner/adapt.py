@@ -58,6 +58,13 @@ class Plan:
     oracle: bool = False
     """Score every candidate on the test questions too, to report the best of them; it decides nothing."""
 
+    @property
+    def mode(self) -> str:
+        """Its name in reports."""
+        if self.revise == "current":
+            return "sequential"
+        return "best-of-n" if self.oracle else "independent"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
@@ -334,6 +341,7 @@ class _Episode:
             task=self.task.name,
             solver=self.lab.solver.name,
             proposer=self.proposer.name,
+            mode=self.plan.mode,
             seed=self.lab.seed,
             harness_id=seed.id,
             plan=asdict(self.plan),

@@ -20,6 +20,8 @@ class Start:
     task: str
     solver: str
     proposer: str
+    mode: str
+    """`sequential`, `independent`, `best-of-n` or `sampling`."""
     seed: int
     harness_id: str
     """The seed harness."""
@@ -75,6 +77,8 @@ class Arm:
     mode: str
     seed: int
     run_id: str
+    allowance: str
+    """In words; empty for the arm that sets it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,10 +15,9 @@ from loriner.trail import Start
 
 Scores = Mapping[str, float]
 
-TEST = "solver, test questions"
-PARTS = {"feedback": "solver, feedback questions", "grade": "solver, grade questions", "test": TEST}
-"""What the solver's calls were for, by purpose of the trial."""
-PROPOSER = "proposer"
+SEARCH = ("solver, feedback questions", "solver, grade questions")
+AFRESH, TEST, PROPOSER = "solver, grade questions afresh", "solver, test questions", "proposer"
+"""What calls were for: those of `SEARCH` and of the proposer are the price of a search."""
 SHORT = 10
 """Characters of a harness id that are shown."""
 
@@ -96,7 +95,6 @@ class Episode:
     status: str
     started: str
     seconds: float
-    mode: str
     start: Start
     seed: Standing | None
     best: Standing | None
@@ -115,6 +113,8 @@ class Episode:
     slowest: tuple[Trial, ...]
     dearest: tuple[Trial, ...]
     seed_grade: Interval | None
+    n_seed_calls: int
+    """Solver calls of the seed's grade trials."""
     plateau: Plateau | None
     config: Mapping[str, Any]
 
@@ -126,7 +126,7 @@ class Episode:
     @property
     def search(self) -> Usage:
         """What the search used: feedback and grade trials, and the proposer."""
-        return sum((each.usage for each in self.spent if each.part != TEST), Usage())
+        return sum((each.usage for each in self.spent if each.part in (*SEARCH, PROPOSER)), Usage())
 
     @property
     def test(self) -> Scores:

@@ -12,8 +12,10 @@ from loriner.allowance import usage_of
 from loriner.harness.structure import compare as compare_structure
 from loriner.records import Call, Rollout, Trial
 from loriner.report.facts import (
-    PARTS,
+    AFRESH,
     PROPOSER,
+    SEARCH,
+    TEST,
     Candidate,
     Episode,
     Round,
@@ -30,10 +32,11 @@ from loriner.voting import votes
 N_EXAMPLES = 5
 """Slowest and dearest trials that are shown."""
 
-SEQUENTIAL, SAMPLING = "sequential", "sampling"
+PURPOSES = ("feedback", "grade", "test")
+SAMPLING = "sampling"
 
 
-def read_episode(store: Store, run_id: str, mode: str = SEQUENTIAL) -> Episode | None:
+def read_episode(store: Store, run_id: str) -> Episode | None:
     """The facts of an adaptation; None for a run that told of none.
 
     Raises:
@@ -43,13 +46,13 @@ def read_episode(store: Store, run_id: str, mode: str = SEQUENTIAL) -> Episode |
     if told.start is None:
         return None
     trials = {
-        purpose: _by_harness(store.trials(row.id, purpose=purpose, with_calls=True)) for purpose in PARTS
+        purpose: _by_harness(store.trials(row.id, purpose=purpose, with_calls=True)) for purpose in PURPOSES
     }
     rollouts = {(each.context_id, each.index): each for each in store.rollouts(row.id)}
     ids = {told.start.harness_id, *(harness for each in trials.values() for harness in each)}
     found = {each: store.harness(each) for each in sorted(ids)}
     sources = {name: harness.source for name, harness in found.items() if harness is not None}
-    return _Reading(row, told, told.start, mode, trials, rollouts, sources).episode()
+    return _Reading(row, told, told.start, trials, rollouts, sources).episode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,6 @@ class _Reading:
     row: RunRow
     told: Trail
     start: Start
-    mode: str
     trials: Mapping[str, Mapping[str, Sequence[Trial]]]
     """By purpose and harness."""
     rollouts: Mapping[tuple[str, int], Rollout]
@@ -74,7 +76,6 @@ class _Reading:
             status=self.row.status,
             started=self.row.started,
             seconds=self.row.seconds,
-            mode=self.mode,
             start=self.start,
             seed=self._standing("seed"),
             best=self._standing("best"),
@@ -88,6 +89,9 @@ class _Reading:
             slowest=_most(everything, lambda trial: trial.seconds),
             dearest=_most(everything, _price),
             seed_grade=self._grade(self.start.harness_id),
+            n_seed_calls=usage_of(
+                call for trial in self._of("grade", self.start.harness_id) for call in trial.calls
+            ).calls,
             plateau=self._plateau(rounds),
             config=self.row.config,
         )
@@ -147,7 +151,7 @@ class _Reading:
 
     def _stand(self, name: str, harness: str, faults: Mapping[str, int]) -> Standing:
         test = self.trials["test"].get(harness, ())
-        voted = name == "best" and self.mode == SAMPLING
+        voted = name == "best" and self.start.mode == SAMPLING
         return Standing(
             name=name,
             harness_id=harness,
@@ -176,11 +180,14 @@ class _Reading:
         return plateau([seed.mean, *(each.mean for each in grades)]) if seed and grades else None
 
     def _spent(self) -> tuple[Spent, ...]:
+        feedback, grade, test = (_calls(self.trials[purpose]) for purpose in PURPOSES)
         by_part = {
-            part: [call for trials in self.trials[purpose].values() for each in trials for call in each.calls]
-            for purpose, part in PARTS.items()
+            SEARCH[0]: [call for _, call in feedback],
+            SEARCH[1]: [call for sample, call in grade if not sample],
+            AFRESH: [call for sample, call in grade if sample],
+            TEST: [call for _, call in test],
+            PROPOSER: [call for each in self.rollouts.values() for call in each.calls],
         }
-        by_part[PROPOSER] = [call for each in self.rollouts.values() for call in each.calls]
         return tuple(_spent(part, calls) for part, calls in by_part.items() if calls)
 
 
@@ -191,6 +198,11 @@ def scores_of(trials: Iterable[Trial]) -> Scores:
         if trial.score is not None:
             by_question.setdefault(trial.question_id, []).append(trial.score)
     return {question: fmean(scores) for question, scores in by_question.items()}
+
+
+def _calls(trials: Mapping[str, Sequence[Trial]]) -> list[tuple[int, Call]]:
+    """Each call with the number of its trial's sample."""
+    return [(each.sample, call) for found in trials.values() for each in found for call in each.calls]
 
 
 def _by_harness(trials: Iterable[Trial]) -> dict[str, list[Trial]]:

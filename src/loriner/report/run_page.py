@@ -50,7 +50,7 @@ def facts(episode: Episode) -> tuple[tuple[str, str], ...]:
         ("frozen solver", line(start.solver)),
         ("proposer", line(start.proposer)),
         ("questions", counts),
-        ("mode, seed", f"{episode.mode}, {start.seed}"),
+        ("mode, seed", f"{start.mode}, {start.seed}"),
         ("status", episode.status),
         ("started", moment(episode.started)),
         ("wall time", duration(episode.seconds)),
