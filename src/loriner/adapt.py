@@ -205,11 +205,13 @@ class _Episode:
         """The standing with its grade questions sampled afresh, and its score on the sealed questions."""
         await self._tell(Stood(name=name, harness_id=standing.harness.id, faults=_by_name(standing.faults)))
         both = await self.lab.evaluate(self.task, standing.harness, self.grade, purpose="grade", samples=2)
-        return replace(
+        finished = replace(
             standing,
             fresh=replace(both, trials=tuple(trial for trial in both.trials if trial.sample == 1)),
             test=await self._evaluate(standing.harness, "test") if self.test else None,
         )
+        self.lab.observe("stood", name=name, standing=finished)
+        return finished
 
     async def _test_all(self, rounds: Sequence[Round]) -> None:
         """Scores every candidate on the test questions, for the record alone."""

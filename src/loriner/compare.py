@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from loriner.adapt import Adaptation, Plan, adapt
 from loriner.allowance import Allowance, Bill, Unit
@@ -159,7 +159,7 @@ class _Contest:
             arm = Arm(task=task, mode=mode, seed=seed, run_id=run_id, allowance=words)
             await tell(store, self.run_id, arm)
             summary |= {"task": task, "mode": mode}
-            yield self.opened.evaluator(run_id, self.solver, self.observe)
+            yield self.opened.evaluator(run_id, self.solver, _labelled(self.observe, f"{task}/{mode}/{seed}"))
 
     def _start(self, lab: Evaluator, n_test: int) -> Start:
         return Start(
@@ -190,3 +190,12 @@ class _Contest:
                 f"--equal usd cannot be kept: {self.solver.name} {what}; use --equal calls or tokens"
             )
         return amount
+
+
+def _labelled(observe: Observer, label: str) -> Observer:
+    """An observer that is told with each event which arm it is of."""
+
+    def told(event: str, /, **facts: Any) -> None:
+        observe(event, label=label, **facts)
+
+    return told

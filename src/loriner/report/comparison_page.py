@@ -62,8 +62,9 @@ def methods(comparison: Comparison) -> Section:
         title="Modes at equal cost",
         text=(
             f"Each search may use as many {_unit(comparison.unit)} as the first mode did on the same task "
-            "and seed. Sealed scoring of the winner is no part of the search; sampling spends its share there, "
-            "on votes. The oracle sees the sealed scores: a ceiling, not a method. Figures are means of an arm.",
+            "and seed. Scoring the winner on sealed questions is no part of the search; sampling spends its "
+            "share there, on votes. The oracle sees the sealed scores: it is a ceiling, not a method. Calls, "
+            "tokens and money are means of an arm.",
         ),
         figures=(
             Figure(
