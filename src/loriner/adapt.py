@@ -257,13 +257,13 @@ class _Episode:
         """The rollout without its candidate, if that holds answers instead of working them out."""
         if rollout.candidate is None:
             return rollout
-        known = [*self.feedback, *self.grade]
-        found = check_memorised(
-            rollout.candidate.source,
-            [answer for question in known for answer in target_texts(question.target)],
-            [question.text for question in known],
-            baseline=seed.source,
-        )
+        known = [
+            (answer, each.text)
+            for each in (*self.feedback, *self.grade)
+            for answer in target_texts(each.target)
+        ]
+        answers, questions = zip(*known, strict=True)
+        found = check_memorised(rollout.candidate.source, answers, questions, baseline=seed.source)
         if found is None:
             return rollout
         return replace(rollout, candidate=None, failure=Failure("memorised", str(found)))

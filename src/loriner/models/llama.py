@@ -75,13 +75,14 @@ class LlamaModel:
             PromptRefused: the prompt is longer than a slot's context, or not valid Unicode.
             ModelUnavailable: the file does not load.
         """
+        body = _body(request)
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._n_parallel, thread_name_prefix="llama")
             self._closing = threading.Event()
         given_up = threading.Event()
         try:
             return await asyncio.get_running_loop().run_in_executor(
-                self._pool, self._answer, request, given_up, self._closing
+                self._pool, self._answer, body, given_up, self._closing
             )
         finally:
             given_up.set()
@@ -98,7 +99,7 @@ class LlamaModel:
         self._server = None
 
     def _answer(
-        self, request: ModelRequest, given_up: threading.Event, closing: threading.Event
+        self, body: dict[str, Any], given_up: threading.Event, closing: threading.Event
     ) -> ModelReply:
         server = self._loaded()
         reply = _Reply()
@@ -109,9 +110,9 @@ class LlamaModel:
             return given_up.is_set() or closing.is_set()
 
         try:
-            server.handle_chat_completions(_body(request), take)
+            server.handle_chat_completions(body, take)
         except RuntimeError as error:
-            raise PromptRefused(f"{self._name} cannot read the request: {error}") from error
+            raise ModelUnavailable(f"{self._name} failed inside llama.cpp: {error}") from error
         return reply.finished(self._name, time.perf_counter() - started)
 
     def _loaded(self) -> Any:
@@ -194,6 +195,10 @@ def check_gguf(path: Path) -> None:
 
 
 def _body(request: ModelRequest) -> dict[str, Any]:
+    try:
+        "".join([*request.stop, *(message.content for message in request.messages)]).encode()
+    except UnicodeEncodeError as error:
+        raise PromptRefused(f"the prompt is not valid Unicode: {error}") from error
     return {
         "messages": [{"role": m.role, "content": m.content} for m in request.messages],
         "temperature": request.temperature,

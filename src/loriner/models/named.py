@@ -67,7 +67,7 @@ def open_model(
         return _local(ModelSpec(gguf=rest), models_dir)
     if kind == "scripted" and rest:
         return scripted(rest)
-    base_url, _, model = name.partition("::")
+    base_url, _, model = name.rpartition("::")
     if "://" in base_url and model:
         return _endpoint(ModelSpec(base_url=base_url, model=model), offline)
     raise ConfigError(_unknown(name, specs))

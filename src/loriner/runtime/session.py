@@ -107,6 +107,7 @@ class Session:
             for task in self._calls:
                 task.cancel()
             self._channel.close()
+            self.ending.ended = not exit_.done()
             zygote.kill(number)
         await self._reap(zygote, exit_)
 

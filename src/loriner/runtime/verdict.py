@@ -17,10 +17,20 @@ from loriner.runtime.text import clean
 from loriner.runtime.wire import Frame
 
 _NEAR_MEMORY_LIMIT = 0.7
-_CPU_SLACK_S = 0.1
+_MOST = 0.5
+"""Share of its CPU time after which a SIGKILL is that limit: where a hypervisor steals time, the kernel's
+limit counts more than its report."""
 _ERROR_BYTES = 8 * 2**10
 _TYPE = re.compile(r"[^A-Za-z0-9_]")
-_DENIED_ERRNOS = (errno.EPERM, errno.EACCES, errno.EROFS)
+_CLASSES = {
+    "gaierror": "network",
+    errno.ENETUNREACH: "network",
+    errno.EPERM: "process",
+    errno.EROFS: "file",
+    errno.EACCES: "file",
+    errno.ENOSYS: "syscall",
+}
+"""Which class of act was refused, by the error number that the cage gives it (`seccomp`)."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,6 +48,8 @@ class Ending:
     terminal: Frame | None = None
     killed: str = ""
     """Why the host killed it: `wall`, `total`, `budget`; empty if it did not."""
+    ended: bool = False
+    """Whether the host killed it at the end of the conversation, for whatever reason."""
     violation: str = ""
     """What was wrong with its stream."""
     fault: str = ""
@@ -104,7 +116,7 @@ def _broken(ending: Ending) -> _Outcome | None:
 def _signalled(ending: Ending) -> _Outcome | None:
     assert ending.exit is not None
     number = ending.exit.status & 0x7F
-    if not number:
+    if not number or (number == signal.SIGKILL and ending.ended):
         return None
     near_limit = ending.exit.rss_bytes > _NEAR_MEMORY_LIMIT * ending.limits.memory_bytes
     if number == signal.SIGXCPU or (number == signal.SIGKILL and _out_of_cpu(ending)):
@@ -129,7 +141,7 @@ def cpu_limit_s(limits: Limits) -> int:
 
 def _out_of_cpu(ending: Ending) -> bool:
     assert ending.exit is not None
-    return ending.exit.cpu_s >= cpu_limit_s(ending.limits) - _CPU_SLACK_S
+    return ending.exit.cpu_s >= _MOST * cpu_limit_s(ending.limits)
 
 
 def _said(ending: Ending) -> _Outcome:
@@ -168,22 +180,9 @@ def _raised(frame: Frame) -> _Outcome:
             return _Outcome(Status.BUDGET_EXCEEDED, "calls", error)
         case "TooLarge":
             return _Outcome(Status.PROTOCOL_ERROR, "too_large", error)
-    for name, code, named in frame["causes"]:
+    for name, code in frame["causes"]:
         if code == errno.EFBIG:
             return _Outcome(Status.OUTPUT_LIMIT, "", error)
-        if denied := _denied(name, code, named):
+        if denied := _CLASSES.get("gaierror" if name == "gaierror" else code, ""):
             return _Outcome(Status.DENIED, denied, error)
     return _Outcome(Status.CRASHED, kind, error)
-
-
-def _denied(name: str, code: int | None, named: bool) -> str:
-    """Which class of act was refused, by the error number that the cage gives it; empty if none was."""
-    if name == "gaierror":
-        return "network"
-    if code == errno.EPERM:
-        return "process"
-    if code == errno.EROFS or (code == errno.EACCES and named):
-        return "file"
-    if code == errno.EACCES:
-        return "network"
-    return "syscall" if code == errno.ENOSYS else ""

@@ -190,15 +190,12 @@ def _object(value: Any) -> bool:
 
 
 def _causes(value: Any) -> bool:
-    """Up to 8 of [exception type, errno or None, whether it names a file]."""
+    """Up to 8 of [exception type, errno or None]."""
     return (
         isinstance(value, list)
         and len(value) <= 8
-        and all(isinstance(each, list) and len(each) == 3 for each in value)
-        and all(
-            _text(name) and (code is None or type(code) is int) and type(named) is bool
-            for name, code, named in value
-        )
+        and all(isinstance(each, list) and len(each) == 2 for each in value)
+        and all(_text(name) and (code is None or type(code) is int) for name, code in value)
     )
 
 

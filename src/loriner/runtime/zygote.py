@@ -26,8 +26,8 @@ from loriner.runtime.wire import Frame
 PRELOADED = """
 abc argparse array ast base64 binascii bisect bz2 calendar cmath collections concurrent.futures copy csv
 dataclasses datetime decimal difflib enum fractions functools hashlib heapq html inspect io itertools json
-logging lzma math operator pprint queue random re secrets select shutil socket statistics string struct
-ctypes subprocess tempfile textwrap threading time traceback typing unicodedata uuid warnings weakref zlib
+logging lzma math operator pprint queue random re secrets select shutil socket sqlite3 statistics string
+struct subprocess tempfile textwrap threading time traceback typing unicodedata uuid warnings weakref zlib
 """
 """What programs are likely to import: loaded once, here. The rest is read from the standard library."""
 _CHANNEL = 3

@@ -12,8 +12,9 @@ from typing import Any
 
 from loriner.errors import StoreError
 from loriner.models.base import ModelReply
-from loriner.records import Harness, Rollout, Trial, Usage
+from loriner.records import Context, Harness, Rollout, Trial, Usage
 from loriner.store.connection import FILE_NAME, connect, migrate, migrations
+from loriner.store.contexts import context_fact, find_contexts
 from loriner.store.events import Event, event_fact, find_events
 from loriner.store.queries import (
     Tally,
@@ -36,7 +37,8 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.replies = Replies(self)
-        self._reader = Reader(path)
+        self.reader = Reader(path)
+        """For the other modules of this package, which ask in SQL."""
         self._writer: Writer | None = None
         self._closed = False
 
@@ -63,7 +65,7 @@ class Store:
         """Writes what was submitted and lets go of the file. Safe to call twice."""
         if not self._closed:
             self._closed = True
-            self._reader.close()
+            self.reader.close()
             if self._writer:  # last, since SQLite folds its log into the file when a writer is the last to go
                 self._writer.close()
 
@@ -78,7 +80,7 @@ class Store:
         await self._writing().record(fact)
 
     def _number(self, run_id: str) -> int:
-        row = self._reader.row("SELECT n FROM runs WHERE id = ?", (run_id,))
+        row = self.reader.row("SELECT n FROM runs WHERE id = ?", (run_id,))
         return row[0] if row else -1
 
     # Runs
@@ -106,7 +108,7 @@ class Store:
 
     def runs(self, limit: int = 50) -> list[RunRow]:
         """The latest runs, newest first."""
-        return list_runs(self._reader, limit)
+        return list_runs(self.reader, limit)
 
     def run(self, run_id_or_prefix: str) -> RunRow:
         """One run, by its id or enough of its beginning or end.
@@ -114,7 +116,7 @@ class Store:
         Raises:
             ConfigError: no run, or more than one, is called so.
         """
-        return find_run(self._reader, run_id_or_prefix)
+        return find_run(self.reader, run_id_or_prefix)
 
     # Trials
 
@@ -139,11 +141,11 @@ class Store:
         It is the one that counts or, where there is none, the last infra_error. Its calls are left out
         unless asked for.
         """
-        return find_trials(self._reader, self._number(run_id), harness_id, purpose, with_calls)
+        return find_trials(self.reader, self._number(run_id), harness_id, purpose, with_calls)
 
     def tallies(self, run_id: str) -> list[Tally]:
         """The trials of a run counted by harness, purpose and status; every infra_error counts."""
-        return find_tallies(self._reader, self._number(run_id))
+        return find_tallies(self.reader, self._number(run_id))
 
     # Harnesses and rollouts
 
@@ -157,7 +159,7 @@ class Store:
         Raises:
             ConfigError: several ids begin so.
         """
-        return find_harness(self._reader, id_prefix)
+        return find_harness(self.reader, id_prefix)
 
     async def add_rollout(self, run_id: str, rollout: Rollout) -> None:
         """Records a completion, its candidate or failure, and its calls; once for each place in a context."""
@@ -165,12 +167,20 @@ class Store:
 
     def rollout(self, run_id: str, context_id: str, index: int) -> Rollout | None:
         """The rollout at a place in a context, or None."""
-        found = find_rollouts(self._reader, self._number(run_id), context_id, index)
+        found = find_rollouts(self.reader, self._number(run_id), context_id, index)
         return found[0] if found else None
 
     def rollouts(self, run_id: str) -> list[Rollout]:
         """All rollouts of a run, by context and index."""
-        return find_rollouts(self._reader, self._number(run_id), None, None)
+        return find_rollouts(self.reader, self._number(run_id), None, None)
+
+    async def add_context(self, run_id: str, context: Context) -> None:
+        """Records what a proposer is shown, once for each id."""
+        await self._record(context_fact(run_id, context))
+
+    def contexts(self, run_id: str) -> list[Context]:
+        """All contexts of a run, in the order in which they were recorded."""
+        return find_contexts(self.reader, self._number(run_id))
 
     # Events and usage
 
@@ -180,14 +190,14 @@ class Store:
 
     def events(self, run_id: str, kind: str | None = None) -> list[Event]:
         """The events of a run in the order in which they were recorded; all kinds, or one."""
-        return find_events(self._reader, self._number(run_id), kind)
+        return find_events(self.reader, self._number(run_id), kind)
 
     def usage(self, run_id: str, part: Part | None = None) -> Usage:
         """What the run spent over all its sessions: in all, or by its `solver` or `proposer` alone.
 
         Replies from the cache cost nothing and are not counted, nor are tool calls.
         """
-        return find_usage(self._reader, self._number(run_id), part)
+        return find_usage(self.reader, self._number(run_id), part)
 
 
 class Replies:
@@ -198,7 +208,7 @@ class Replies:
 
     def get(self, key: str) -> ModelReply | None:
         """The reply under a key, or None."""
-        return find_reply(self._store._reader, key)
+        return find_reply(self._store.reader, key)
 
     async def put(self, key: str, reply: ModelReply) -> None:
         """Keeps a reply under a key; the first one stays."""

@@ -102,19 +102,6 @@ CREATE TABLE calls (
     PRIMARY KEY (run, part, owner, position)
 ) WITHOUT ROWID;
 
-CREATE TABLE versions (
-    run      INTEGER NOT NULL REFERENCES runs (n),
-    harness  INTEGER NOT NULL REFERENCES harnesses (n),
-    episode  TEXT NOT NULL,
-    round    INTEGER NOT NULL,
-    parent   INTEGER REFERENCES harnesses (n),
-    score    REAL,
-    accepted INTEGER NOT NULL,
-    sha      TEXT,                      -- its commit in the registry
-    body     BLOB,                      -- packed [note, [[old, new], …]]; NULL for a seed
-    PRIMARY KEY (run, episode, round, harness)
-) WITHOUT ROWID;
-
 CREATE TABLE events (
     id   INTEGER PRIMARY KEY,           -- the nanosecond at which it was recorded, or the next free one
     run  INTEGER NOT NULL REFERENCES runs (n),

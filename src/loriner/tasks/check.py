@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from loriner.errors import TaskError
 from loriner.records import Question
 from loriner.tasks.base import SPLITS, Split, Task
+from loriner.tasks.format_varied import VariedTask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,19 +48,26 @@ class TaskReport:
 
 
 async def check(task: Task, *, limit: int | None = None) -> TaskReport:
-    """The report on a task, from at most `limit` questions of each split.
+    """The report on a task, from at most `limit` questions of each split. The task is closed afterwards.
 
     Raises:
         TaskError: the task has no question, or its scorer breaks its contract.
     """
+    try:
+        return await _check(task, limit)
+    finally:
+        await task.close()
+
+
+async def _check(task: Task, limit: int | None) -> TaskReport:
     by_split = {split: _questions(task, split) for split in SPLITS}
     picked = [question for questions in by_split.values() for question in questions[:limit]]
     if not picked:
         raise TaskError(f"task {task.name} has no question")
-    golds = [(question, gold_text(question)) for question in picked]
+    golds = [(question, _right_reply(task, question)) for question in picked]
     scored = [(question, gold) for question, gold in golds if gold is not None]
     wrong = [each for question, gold in scored if (each := await _wrong(task, question, gold)) is not None]
-    constant = _constant([*by_split["feedback"][:limit]] or picked)
+    constant = _constant(by_split["feedback"][:limit] or picked)
     return TaskReport(
         task=task.name,
         n={split: len(questions) for split, questions in by_split.items()},
@@ -80,6 +88,10 @@ def gold_text(question: Question) -> str | None:
     if isinstance(target, int | float) and not isinstance(target, bool):
         target = str(target)
     return target if isinstance(target, str) and target.strip() else None
+
+
+def _right_reply(task: Task, question: Question) -> str | None:
+    return task.right_reply(question) if isinstance(task, VariedTask) else gold_text(question)
 
 
 def _questions(task: Task, split: Split) -> Sequence[Question]:

@@ -3,6 +3,10 @@
     rg:FAMILY            a family with partial credit
     rg:FAMILY:strict     right or wrong only
     rg:FAMILY:anyway     a family that wrong answers can win
+    rg:FAMILY+varied     a family in the format-varied setting (before any other mark)
+    musique:FILE         questions of MuSiQue (likewise hotpotqa, 2wikimultihopqa) with search over a corpus
+    musique:FILE,CORPUS  the same over a corpus file
+    musique:FILE:pool    the same with each question's passages in its text; `:train` takes the train rows
     ./folder             a folder with a task.toml
 
 A package registers its own tasks as entry points of the group `loriner.tasks`: each is a function that is
@@ -19,8 +23,12 @@ from pathlib import Path
 from loriner.errors import LorinerError, TaskError
 from loriner.tasks.base import Task
 from loriner.tasks.families import FAMILIES, WITHOUT_GOLD
+from loriner.tasks.format_varied import VariedTask
+from loriner.tasks.grading import DATASETS
 from loriner.tasks.jsonl import load_folder
+from loriner.tasks.multihop import open_multihop
 from loriner.tasks.reasoning_gym import open_family
+from loriner.tasks.suites import SUITES
 
 _MARKS = ("strict", "anyway")
 
@@ -36,14 +44,40 @@ def open_task(name: str, *, home: Path) -> Task:
     if name in registered:
         return _open_registered(registered[name], home)
     if name.startswith("rg:"):
-        family, *marks = name.removeprefix("rg:").split(":")
-        for mark in marks:
-            if mark not in _MARKS:
-                raise TaskError(f"{name}: no mark is called {mark!r}; expected {' or '.join(_MARKS)}")
-        return open_family(family, home=home, strict="strict" in marks, anyway="anyway" in marks)
+        return _open_family(name, home)
+    if name.partition(":")[0] in DATASETS:
+        return _open_multihop(name)
+    if name in SUITES:
+        raise TaskError(
+            f"{name} is a suite of {len(SUITES[name])} tasks, not a task; one is {SUITES[name][0]}"
+        )
     if Path(name).is_dir():
         return load_folder(name)
     raise TaskError(_unknown(name))
+
+
+def _open_family(name: str, home: Path) -> Task:
+    family, *marks = name.removeprefix("rg:").split(":")
+    for mark in marks:
+        if mark not in _MARKS:
+            raise TaskError(f"{name}: no mark is called {mark!r}; expected {' or '.join(_MARKS)}")
+    family, plus, setting = family.partition("+")
+    if plus and setting != "varied":
+        raise TaskError(f"{name}: no setting is called {setting!r}; expected varied")
+    task = open_family(family, home=home, strict="strict" in marks, anyway="anyway" in marks)
+    return VariedTask(task) if plus else task
+
+
+def _open_multihop(name: str) -> Task:
+    dataset, *rest = name.split(":")
+    marks = set()
+    while rest[1:] and rest[-1] in ("pool", "train"):
+        marks.add(rest.pop())
+    file, _, corpus = ":".join(rest).partition(",")
+    if not file:
+        raise TaskError(f"{name}: expected a file, as in {dataset}:FILE")
+    part = "train" if "train" in marks else "dev"
+    return open_multihop(dataset, file, part=part, pool="pool" in marks, corpus=corpus or None)
 
 
 def known_tasks() -> tuple[str, ...]:

@@ -14,7 +14,7 @@ PROJECT = "loriner"
 
 
 def mlflow(run_id: str, home: Path) -> Sink:
-    """A run of the experiment `loriner`: where `MLFLOW_TRACKING_URI` says, or in `mlflow.db` below the home."""
+    """A run of the experiment `loriner`: where `MLFLOW_TRACKING_URI` says, or `mlflow.db` below the home."""
     from mlflow.tracking import MlflowClient
 
     where = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{(home / 'mlflow.db').resolve()}"

@@ -1,0 +1,60 @@
+"""From which revision on a question went wrong, read from the trials that an episode left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loriner.errors import ConfigError
+from loriner.records import Evaluation
+from loriner.store.database import Store
+from loriner.store.entry import Entry
+from loriner.store.registry import Registry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A version of the episode, and how it did on the question."""
+
+    entry: Entry
+    score: float | None
+    """Mean over its trials of the question; None where it has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """The course of one question over an episode."""
+
+    steps: tuple[Step, ...]
+    """Every version, from the seed on."""
+    last_right: Step | None
+    """The last version that had it right; None if none ever did."""
+    first_wrong: Step | None
+    """The version from which it was wrong to the end; None if it ended right."""
+
+
+def bisect(store: Store, registry: Registry, run_id: str, question_id: str) -> Turn:
+    """Where a question went wrong in the episode of a run. No trial is run for it.
+
+    Raises:
+        ConfigError: the run has no version, or none of them met the question.
+    """
+    steps = [
+        Step(entry=entry, score=_score(store, run_id, entry.harness_id, question_id))
+        for entry, _ in registry.lineage(run_id)
+    ]
+    known = [step for step in steps if step.score is not None]
+    if not known:
+        raise ConfigError(f"no version of run {run_id} has a scored trial of question {question_id!r}")
+    last = max((place for place, step in enumerate(known) if step.score == 1.0), default=-1)
+    after: Sequence[Step] = known[last + 1 :]
+    return Turn(
+        steps=tuple(steps),
+        last_right=known[last] if last >= 0 else None,
+        first_wrong=after[0] if after else None,
+    )
+
+
+def _score(store: Store, run_id: str, harness_id: str, question_id: str) -> float | None:
+    trials = [each for each in store.trials(run_id, harness_id=harness_id) if each.question_id == question_id]
+    return Evaluation(harness_id=harness_id, purpose="", trials=tuple(trials)).mean_score
