@@ -67,7 +67,7 @@ def lines(title: str, series: Sequence[Series], *, x: str, y: str, dots: Sequenc
     shown = [each for each in series if each.points]
     if not shown:
         return Markup("")
-    height, left, right, top, bottom = 320, 52, 590, 14, 270
+    height, left, right, top, bottom = 330, 52, 590, 30, 280
     points = [point for each in shown for point in each.points]
     across = _scale(
         min([p.x for p in points] + [d.x for d in dots]),
@@ -86,7 +86,7 @@ def lines(title: str, series: Sequence[Series], *, x: str, y: str, dots: Sequenc
     parts += _names(shown, across, up)
     parts += [
         _text((left + right) / 2, height - 8, x, "axis", "middle"),
-        _text(4, top - 2, y, "axis", "start"),
+        _text(4, 14, y, "axis", "start"),
     ]
     said = "; ".join(f"{each.name}: {_path_in_words(each)}" for each in shown)
     return _picture(title, said, height, parts)
@@ -117,7 +117,7 @@ def bars(title: str, names: Sequence[str], rows: Sequence[Bar], *, unit: str = "
     """Grouped bars that run to the right; `names` are the series, as many as each row has values."""
     if not rows:
         return Markup("")
-    left, right, top, thick = 220, WIDTH - 90, 8 if len(names) == 1 else 30, 13
+    left, right, top, thick = 290, WIDTH - 90, 8 if len(names) == 1 else 30, 13
     step = thick * len(names) + 12
     height = top + step * len(rows) + 4
     most = max((value for row in rows for value in row.values), default=0) or 1
@@ -125,7 +125,7 @@ def bars(title: str, names: Sequence[str], rows: Sequence[Bar], *, unit: str = "
     parts = [_legend(names, left)] if len(names) > 1 else []
     for number, row in enumerate(rows):
         at = top + step * number
-        parts.append(_text(left - 10, at + step / 2 - 1, line(row.name, 30), "name", "end"))
+        parts.append(_text(left - 10, at + step / 2 - 1, line(row.name, 42), "name", "end"))
         for place, value in enumerate(row.values):
             y = at + thick * place
             width = max(across(value) - left, 1.0 if value else 0.0)

@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from loriner.records import Usage
-from loriner.report.facts import PROPOSER, SEARCH, TEST, Episode, Scores
+from loriner.report.facts import AFRESH, PROPOSER, SEARCH, TEST, Episode, Scores
 from loriner.report.reading import read_episode
 from loriner.statistics import Interval, Paired, pooled, pooled_paired
 from loriner.store.database import Store
@@ -34,7 +34,9 @@ class Method:
     n_seeds: int
     n_arms: int
     search: Usage
-    """Of solver and proposer in the search, the mean of an arm. Of `sampling`: its votes."""
+    """Of solver and proposer in the search, over all arms. Of `sampling`: its votes."""
+    n_cached: int
+    """Replies among them that came from the cache."""
     solver_calls: float
     """Of them the solver's, the mean of an arm."""
     proposer_calls: float
@@ -171,6 +173,7 @@ def _method(name: str, by_method: Mapping[str, _Runs]) -> Method:
         n_seeds=len(runs.scores),
         n_arms=len(runs.episodes),
         search=sum((solver + proposer for solver, proposer in parts), Usage()),
+        n_cached=sum(part.n_cached for each in runs.episodes for part in each.spent if part.part != AFRESH),
         solver_calls=_mean(solver.calls for solver, _ in parts),
         proposer_calls=_mean(proposer.calls for _, proposer in parts),
         served=fmean(served) if served else None,

@@ -46,12 +46,12 @@ def methods(comparison: Comparison) -> Section:
     columns = (
         "mode",
         "sealed score",
-        "gain over the seed program",
+        "gain over the seed",
         "solver calls",
         "tokens",
         "USD",
         "proposer calls",
-        "calls a question at the end",
+        "calls a question",
         "accepted",
         "seeds",
     )
@@ -64,7 +64,7 @@ def methods(comparison: Comparison) -> Section:
             f"Each search may use as many {_unit(comparison.unit)} as the first mode did on the same task "
             "and seed. Scoring the winner on sealed questions is no part of the search; sampling spends its "
             "share there, on votes. The oracle sees the sealed scores: it is a ceiling, not a method. Calls, "
-            "tokens and money are means of an arm.",
+            "tokens and money are means of an arm; money is left out where replies came from the cache.",
         ),
         figures=(
             Figure(
@@ -79,7 +79,7 @@ def methods(comparison: Comparison) -> Section:
 def _method(each: Method) -> tuple[Cell, ...]:
     n = max(1, each.n_arms)
     tokens = (each.search.prompt_tokens + each.search.completion_tokens) / n
-    usd = None if each.search.usd is None else each.search.usd / n
+    usd = each.search.usd if each.search.usd is None else each.search.usd / n
     spent = each.name != SEED
     return (
         each.name,
@@ -87,7 +87,7 @@ def _method(each: Method) -> tuple[Cell, ...]:
         difference_text(each.gain.difference) if each.gain else None,
         f"{each.solver_calls:,.0f}" if spent else None,
         f"{tokens:,.0f}" if spent else None,
-        money(usd) if spent else None,
+        money(usd) if spent and not each.n_cached else None,
         f"{each.proposer_calls:,.0f}" if spent else None,
         None if each.served is None else f"{each.served:.1f}",
         f"{each.accepted:.1f}" if spent else None,

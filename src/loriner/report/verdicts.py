@@ -21,7 +21,8 @@ def interval_text(each: Interval | None) -> str:
 
 
 def difference_text(each: Interval) -> str:
-    return f"{each.mean:+.2f} [{each.low:+.2f}, {each.high:+.2f}]"
+    mean, low, high = (round(value, 2) + 0.0 for value in (each.mean, each.low, each.high))  # no -0.00
+    return f"{mean:+.2f} [{low:+.2f}, {high:+.2f}]"
 
 
 def outcome(episode: Episode) -> str:
