@@ -150,12 +150,12 @@ def _say(given: Globals, text: str) -> None:
 async def _adapt(settings: Settings, given: Globals, resume: str | None) -> tuple[Adaptation, Usage]:
     from loriner.adapt import adapt as run_adaptation
     from loriner.cli.progress import watching
-    from loriner.report.sinks.telling import require, sinking
+    from loriner.report.sinks.telling import chosen, sinking
     from loriner.workspace import named, task_of, workspace
 
     if resume is not None:
         settings = as_it_was(settings, resume)
-    require(settings.sinks)
+    sinks = chosen(settings.sinks)
     wanted = settings.adapt
     async with workspace(settings, required_level=REQUIRED_LEVEL) as opened:
         task = task_of(settings)
@@ -166,7 +166,7 @@ async def _adapt(settings: Settings, given: Globals, resume: str | None) -> tupl
         with (
             opened.run("adapt", resume=resume) as (run_id, summary),
             watching(given.verbosity) as watch,
-            sinking(settings.sinks, run_id, watch, home=settings.home) as observe,
+            sinking(sinks, run_id, watch, home=settings.home) as observe,
         ):
             try:
                 lab = opened.evaluator(run_id, solver, observe)

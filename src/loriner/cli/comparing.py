@@ -99,10 +99,10 @@ async def _compare(settings: Settings, given: Globals, resume: str | None) -> st
     from loriner.cli.progress import watching
     from loriner.compare import Terms
     from loriner.compare import compare as run_comparison
-    from loriner.report.sinks.telling import require, sinking
+    from loriner.report.sinks.telling import chosen, sinking
     from loriner.workspace import named, workspace
 
-    require(settings.sinks)
+    sinks = chosen(settings.sinks)
     wanted = settings.compare
     terms = Terms(
         modes=tuple(dict.fromkeys(wanted.modes)),
@@ -118,7 +118,7 @@ async def _compare(settings: Settings, given: Globals, resume: str | None) -> st
         try:
             with opened.run("compare", resume=resume) as (run_id, summary), ExitStack() as stack:
                 watch = stack.enter_context(watching(given.verbosity))
-                observe = stack.enter_context(sinking(settings.sinks, run_id, watch, home=settings.home))
+                observe = stack.enter_context(sinking(sinks, run_id, watch, home=settings.home))
                 await run_comparison(opened, entries, solver, terms, run_id=run_id, observe=observe)
                 summary |= {"task": ", ".join(each.task.name for each in entries)}
         finally:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from loriner.report.text import line
 from loriner.statistics import Interval
@@ -144,9 +144,7 @@ def bars(title: str, names: Sequence[str], rows: Sequence[Bar], *, unit: str = "
 
 def _picture(title: str, said: str, height: float, parts: Sequence[Markup]) -> Markup:
     name = f"chart-{hashlib.sha256(title.encode()).hexdigest()[:8]}"
-    head = _tag("title", escape(title), id=f"{name}-title") + _tag(
-        "desc", escape(line(said, 1_500)), id=f"{name}-desc"
-    )
+    head = _tag("title", line(title), id=f"{name}-title") + _tag("desc", line(said, 1_500), id=f"{name}-desc")
     return _tag(
         "svg",
         head + Markup("").join(parts),
@@ -230,7 +228,7 @@ def _line(
 
 
 def _marker(x: float, y: float, style: int, label: str) -> Markup:
-    hint = _tag("title", escape(label))
+    hint = _tag("title", line(label))
     shape = style % 3
     if shape == 0:
         return _tag("circle", hint, cx=x, cy=y, r=4, class_=f"mark s{style}")
@@ -242,7 +240,7 @@ def _marker(x: float, y: float, style: int, label: str) -> Markup:
 
 def _dot(dot: Dot, across: Callable[[float], float], up: Callable[[float], float]) -> Markup:
     kind = "dot full" if dot.filled else "dot"
-    return _tag("circle", _tag("title", escape(dot.label)), cx=across(dot.x), cy=up(dot.y), r=5, class_=kind)
+    return _tag("circle", _tag("title", line(dot.label)), cx=across(dot.x), cy=up(dot.y), r=5, class_=kind)
 
 
 def _names(
@@ -284,7 +282,7 @@ def _path_in_words(series: Series) -> str:
 
 
 def _text(x: float, y: float, text: str, kind: str, anchor: str) -> Markup:
-    return _tag("text", escape(text), x=x, y=y, class_=kind, text_anchor=anchor)
+    return _tag("text", line(text), x=x, y=y, class_=kind, text_anchor=anchor)
 
 
 def _short(value: float) -> str:

@@ -21,7 +21,8 @@ from loriner.evaluate import Observer
 from loriner.report.sinks import trackers
 from loriner.report.sinks.base import Open
 
-CLOSE_S = 10.0
+CLOSE_S = 60.0
+"""A first MLflow store takes seconds to make, more on a busy machine."""
 N_QUEUED = 1_000
 OPENERS: Mapping[str, Open] = {
     "mlflow": trackers.mlflow,
@@ -29,24 +30,27 @@ OPENERS: Mapping[str, Open] = {
     "trackio": trackers.trackio,
     "tensorboard": trackers.tensorboard,
 }
-_MODULES = {"mlflow": "mlflow", "wandb": "wandb", "trackio": "trackio", "tensorboard": "tensorboardX"}
+MODULES = {"mlflow": "mlflow", "wandb": "wandb", "trackio": "trackio", "tensorboard": "tensorboardX"}
 
 
-def require(names: Sequence[str]) -> None:
-    """Checks that the libraries of these sinks are there, before anything is started.
+def chosen(names: Sequence[str]) -> dict[str, Open]:
+    """The ways to open these sinks; asked before anything is started.
 
     Raises:
         MissingExtra: one is not installed.
     """
     for name in names:
-        if importlib.util.find_spec(_MODULES[name]) is None:
+        if importlib.util.find_spec(MODULES[name]) is None:
             raise MissingExtra(name, f"the sink {name}")
+    return {name: OPENERS[name] for name in names}
 
 
 @contextmanager
-def sinking(names: Sequence[str], run_id: str, inner: Observer, *, home: Path) -> Iterator[Observer]:
-    """An observer that tells `inner`, and these sinks, while the block runs."""
-    threads = [_Thread(name, OPENERS[name], run_id, home) for name in names]
+def sinking(
+    sinks: Mapping[str, Open], run_id: str, inner: Observer, *, home: Path, close_s: float = CLOSE_S
+) -> Iterator[Observer]:
+    """An observer that tells `inner`, and these sinks, while the block runs; each has `close_s` to end."""
+    threads = [_Thread(name, open_, run_id, home, close_s) for name, open_ in sinks.items()]
 
     def told(event: str, /, **facts: Any) -> None:
         inner(event, **facts)
@@ -87,8 +91,8 @@ def figures_of(event: str, facts: Mapping[str, Any]) -> dict[str, float]:
 class _Thread:
     """One sink in a thread of its own."""
 
-    def __init__(self, name: str, open_: Open, run_id: str, home: Path) -> None:
-        self._name = name
+    def __init__(self, name: str, open_: Open, run_id: str, home: Path, close_s: float) -> None:
+        self._name, self._close_s = name, close_s
         self._queue: queue.Queue[dict[str, float] | None] = queue.Queue(N_QUEUED)
         self._thread = threading.Thread(target=self._work, args=(open_, run_id, home), daemon=True)
         self._thread.start()
@@ -99,12 +103,12 @@ class _Thread:
             self._queue.put_nowait(figures)
 
     def finish(self) -> None:
-        """Lets the sink catch up and close, for at most `CLOSE_S`."""
+        """Lets the sink catch up and close, for so long."""
         with suppress(queue.Full):
-            self._queue.put(None, timeout=CLOSE_S)
-        self._thread.join(CLOSE_S)
+            self._queue.put(None, timeout=self._close_s)
+        self._thread.join(self._close_s)
         if self._thread.is_alive():
-            self._say(f"did not close within {CLOSE_S:.0f} s and was left behind")
+            self._say(f"did not close within {self._close_s:g} s and was left behind")
 
     def _work(self, open_: Open, run_id: str, home: Path) -> None:
         try:
