@@ -30,13 +30,11 @@ from loriner.records import (
     Version,
     target_texts,
 )
-from loriner.statistics import Decision, accepts, interval
+from loriner.statistics import Decision, Rule, accepts, interval
 from loriner.store.entry import Evidence
 from loriner.store.registry import Registry
 from loriner.tasks.base import Split, Task
 from loriner.trail import Start, Stood, Told, Tried, tell
-
-Accept = Literal["always", "mean", "paired"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +44,7 @@ class Plan:
     rounds: int = 10
     candidates: int = 1
     """Completions in each round."""
-    accept: Accept = "paired"
+    accept: Rule = "paired"
     revise: Literal["current", "seed"] = "current"
     """What a round revises: the version accepted last, or always the seed, with no memory of other rounds."""
     feedback: int = 16
@@ -223,7 +221,9 @@ class _Episode:
     async def _context(self, parent: Harness, number: int, history: Sequence[PastRevision]) -> Context:
         feedback = self._billed(await self._evaluate(parent, "feedback"))
         brief = brief_of(self.task.name, self.task.description, self.task.tools)
-        return make_context(brief, parent, feedback, self.feedback, round=number, history=history)
+        context = make_context(brief, parent, feedback, self.feedback, round=number, history=history)
+        await self.lab.store.add_context(self.lab.run_id, context)
+        return context
 
     async def _attempts(self, context: Context, seed: Harness, number: int) -> tuple[Attempt, ...]:
         n = self.plan.candidates
@@ -307,10 +307,10 @@ class _Episode:
         standing = Standing(harness=harness, grade=grade, test=None, faults=faults(grade, self.grade))
         version = Version(
             harness_id=harness.id,
-            parent_id=parent and parent.harness.id,
+            parent_id=parent.harness.id if parent else None,
             episode_id=self.lab.run_id,
             round=number,
-            revision=rollout and rollout.revision,
+            revision=rollout.revision if rollout else None,
             mean_score=grade.mean_score,
             accepted=True,
         )
@@ -325,7 +325,7 @@ class _Episode:
         costs = [0.0 if call.cached else call.usd for call in [*calls, *(rollout.calls if rollout else ())]]
         return Evidence(
             proposer=self.proposer.name,
-            parent_score=parent and parent.grade.mean_score,
+            parent_score=parent.grade.mean_score if parent else None,
             low=scored.low,
             high=scored.high,
             n_trials=len(standing.grade.trials),

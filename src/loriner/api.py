@@ -25,6 +25,7 @@ from loriner.models.meter import Budget
 from loriner.models.named import ModelSpec
 from loriner.models.prices import Price
 from loriner.records import Evaluation, Harness
+from loriner.runtime.levels import NEEDED
 from loriner.statistics import Interval, interval
 from loriner.tasks.base import Split
 from loriner.tasks.base import Task as AnyTask
@@ -33,8 +34,6 @@ from loriner.tasks.named import open_task
 from loriner.workspace import Workspace, workspace
 
 __all__ = ["Budget", "LorinerError", "Model", "Price", "Run", "Scored", "Task", "adapt", "evaluate"]
-
-REQUIRED_LEVEL = 2
 
 
 class Task:
@@ -157,7 +156,7 @@ def _name(model: Model | str) -> str:
 async def _adapt(
     task: AnyTask, solver: str, proposer: str, harness: str | Path | None, settings: Settings, plan: Plan
 ) -> Run:
-    async with workspace(settings, required_level=REQUIRED_LEVEL) as opened:
+    async with workspace(settings, "adapting", needed_level=NEEDED) as opened:
         try:
             start = _start(opened, harness, task)
             with opened.run("adapt") as (run_id, _):

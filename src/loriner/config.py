@@ -19,6 +19,8 @@ from loriner.errors import ConfigError
 from loriner.models.meter import Budget
 from loriner.models.named import ModelSpec
 from loriner.runtime.base import Limits
+from loriner.runtime.levels import Isolation
+from loriner.statistics import Rule
 
 FILE_NAME = "loriner.toml"
 _ENVIRONMENT = {"home", "seed", "offline", "models_dir"}
@@ -52,7 +54,7 @@ class AdaptTable(Table):
     rounds: int = Field(default=10, ge=1)
     candidates: int = Field(default=1, ge=1)
     """Completions asked of the proposer in each round."""
-    accept: Literal["always", "mean", "paired"] = "paired"
+    accept: Rule = "paired"
     feedback: int = Field(default=16, ge=1)
     """Questions shown to the proposer."""
     grade: int = Field(default=32, ge=1)
@@ -77,7 +79,7 @@ class CompareTable(Table):
     """What `compare` sets against each other. How each search works is in `adapt`."""
 
     tasks: list[str] = Field(default_factory=list)
-    modes: list[Literal["sequential", "independent", "best-of-n", "sampling"]] = Field(
+    modes: list[Literal[sequential, independent, best - of - n, sampling]] = Field(
         default=["sequential", "independent", "best-of-n", "sampling"], min_length=1
     )
     seeds: int = Field(default=3, ge=1)
@@ -99,7 +101,7 @@ class Settings(Table):
     """Where weights lie; None is `models` under `home`."""
     seed: int = 0
     offline: bool = False
-    isolation: Literal["auto", "none", "process", "kernel", "namespaced"] = "auto"
+    isolation: Isolation = "auto"
     allow_reduced: bool = False
     """Adapt and train below sandbox level 2."""
     cache: bool = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -25,11 +26,14 @@ from loriner.propose.proposer import Proposer
 from loriner.records import Harness
 from loriner.runtime.base import Runtime
 from loriner.runtime.host import LocalRuntime
+from loriner.runtime.levels import require
 from loriner.store.database import Store
 from loriner.store.registry import Registry
 from loriner.tasks.base import Task
 from loriner.tasks.jsonl import from_jsonl
 from loriner.tasks.named import open_task
+
+logger = logging.getLogger("loriner")
 
 _ID = re.compile(r"[0-9a-f]{6,64}")
 
@@ -124,20 +128,24 @@ class Workspace:
 
 
 @asynccontextmanager
-async def workspace(settings: Settings, *, required_level: int = 0) -> AsyncIterator[Workspace]:
-    """A workspace with a running sandbox.
+async def workspace(
+    settings: Settings, purpose: str = "evaluating", *, needed_level: int = 0
+) -> AsyncIterator[Workspace]:
+    """A workspace with a running sandbox, for a purpose that needs a level of it.
 
     Raises:
-        RuntimeUnavailable: no sandbox can run here, or it is weaker than `required_level` and the settings
-            do not allow that.
+        RuntimeUnavailable: no sandbox can run here, or it is weaker than `needed_level` and the settings do
+            not allow that.
         StoreError: the store or the registry is damaged.
     """
     settings.home.mkdir(parents=True, exist_ok=True)
     store = Store.open(settings.home)
-    runtime = LocalRuntime()
+    runtime = LocalRuntime(settings.isolation)
     opened = Workspace(settings, store, Registry.open(settings.home), runtime, Meter(settings.budget))
     try:
         await runtime.start()
+        if warning := require(runtime, purpose, allow_reduced=settings.allow_reduced, needed=needed_level):
+            logger.warning(warning)
         yield opened
     finally:
         for model in opened._models.values():

@@ -1,19 +1,15 @@
-"""The installed command, run as a process of its own, on a small task against a local endpoint."""
+"""A small task, a local endpoint, and the command in an empty directory."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from command import Command, command
 from stub_server import Stub, serving
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
 
 SCORER = "def score(item, answer):\n    return float(answer.strip() == item['answer'])\n"
 
@@ -41,17 +37,4 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def loriner(tmp_path: Path) -> Command:
-    """Runs the command in an empty directory with a home of its own."""
-
-    def run(*arguments: str, timeout_s: float = 120.0) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "LORINER_HOME": str(tmp_path / "home"), "NO_COLOR": "1"}
-        return subprocess.run(
-            [sys.executable, "-m", "loriner", *arguments],
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-            cwd=tmp_path,
-            env=environment,
-        )
-
-    return run
+    return command(tmp_path, tmp_path / "home")

@@ -10,9 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+from command import Command
 from stub_server import Stub
-
-from .conftest import Command
 
 
 def adapt(loriner: Command, folder: Path, stub: Stub, *more: str) -> subprocess.CompletedProcess[str]:
@@ -58,9 +57,9 @@ def test_what_was_found_can_be_shown_compared_exported_and_reverted(
     shown = json.loads(loriner("runs", "show", document["run"], "--json").stdout)
     assert len(shown["trials"]) > 40
     log = json.loads(loriner("log", "sums", "--json").stdout)
-    assert [each["harness"] for each in log] == [best, seed]
+    assert [each["harness_id"] for each in log] == [best, seed]
     assert loriner("revert", "sums", seed[:10]).returncode == 0
-    assert json.loads(loriner("log", "sums", "--json").stdout)[0]["harness"] == seed
+    assert json.loads(loriner("log", "sums", "--json").stdout)[0]["harness_id"] == seed
     exported = loriner("export", best[:10], "-o", str(tmp_path / "out"))
     assert exported.returncode == 0, exported.stderr
     assert (tmp_path / "out" / "tools.py").exists()

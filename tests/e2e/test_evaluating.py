@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from command import Command
 from stub_server import Stub
-
-from .conftest import Command
 
 
 def test_evaluate_prints_one_document_with_every_trial(loriner: Command, folder: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from loriner.errors import ConfigError, ModelRefused, ModelUnavailable
+from loriner.errors import ConfigError, ModelUnavailable, PromptRefused
 from loriner.models.base import Message, ModelRequest
 from loriner.models.llama import LlamaModel
 from loriner.models.pull import pull
@@ -75,9 +75,9 @@ async def test_stop_ends_the_reply_and_is_not_part_of_it(model: LlamaModel) -> N
 
 @pytest.mark.real_model
 async def test_a_prompt_longer_than_the_context_is_the_programs_doing(model: LlamaModel) -> None:
-    with pytest.raises(ModelRefused, match=r"the prompt has \d+ tokens, .* context of 256 .* shorten"):
+    with pytest.raises(PromptRefused, match=r"the prompt has \d+ tokens, .* context of 256 .* shorten"):
         await model.complete(ask("word " * 400))
-    with pytest.raises(ModelRefused, match="not valid Unicode.*surrogates"):
+    with pytest.raises(PromptRefused, match=r"not valid Unicode.*surrogates"):
         await model.complete(ask("half a pair: \ud83d"))
     assert (await model.complete(ask("Hi", max_tokens=2))).completion_tokens == 2
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from guessing import SEED, Words, guesser, opened
-from loriner.adapt import Accept, Plan, adapt
+from loriner.adapt import Plan, adapt
+from loriner.statistics import Rule
 
 N_ROUNDS = 5
 
 
-async def n_fooled(home: Path, accept: Accept, n_runs: int) -> int:
+async def n_fooled(home: Path, accept: Rule, n_runs: int) -> int:
     """How many of the adaptations accepted anything."""
     fooled = 0
     for seed in range(n_runs):

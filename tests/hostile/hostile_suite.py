@@ -82,11 +82,16 @@ def one_of_each_slow_kind(chosen: Sequence[Case]) -> list[Case]:
     seen: set[int] = set()
     kept = []
     for case in chosen:
-        slow = case.kind <= 7 or re.search("timeout|memory_limit", case.header["expect"])
-        if not slow or case.kind not in seen:
+        if not is_slow(case) or case.kind not in seen:
             kept.append(case)
         seen.add(case.kind)
     return kept
+
+
+def is_slow(case: Case) -> bool:
+    """Whether it takes seconds by its nature."""
+    takes_time = r"\btimeout|\bmemory_limit|time\.sleep\(1\)|20_000|1_000_000"
+    return 1 <= case.kind <= 8 or re.search(takes_time, case.header["expect"] + case.source) is not None
 
 
 def _read(path: Path) -> Case:
@@ -113,6 +118,7 @@ class Services:
 class Outcome:
     isolation: str
     level: int
+    abi: int
     complaints: Mapping[str, str]
     """What is wrong, by program."""
     n_ordinary: int
@@ -157,9 +163,16 @@ def surroundings() -> Iterator[dict[str, Any]]:
 
 
 async def run_suite(
-    isolation: Isolation, chosen: Sequence[Case], trials: Trials | None = None, *, repeat: int = 1
+    isolation: Isolation,
+    chosen: Sequence[Case],
+    trials: Trials | None = None,
+    *,
+    repeat: int = 1,
+    n_ordinary: int | None = None,
 ) -> Outcome:
-    """Runs each case `repeat` times at once with as many ordinary runs, then looks at what is left."""
+    """Runs each case `repeat` times, with as many ordinary runs alongside, then looks at what is left."""
+    chosen = list(chosen) * repeat
+    n_ordinary = n_ordinary or len(chosen)
     runtime = LocalRuntime(isolation, trials=replace(trials or Trials(), overloaded=lambda: False))
     before = _traces()
     with surroundings() as given:
@@ -168,21 +181,26 @@ async def run_suite(
         question = json.dumps(given)
         try:
             hostile, ordinary = await asyncio.gather(
-                asyncio.gather(*(_hostile(runtime, case, question) for case in chosen * repeat)),
-                asyncio.gather(*(_ordinary(runtime, n) for n in range(len(chosen) * repeat))),
+                asyncio.gather(*(_hostile(runtime, case, question) for case in chosen)),
+                asyncio.gather(*(_ordinary(runtime, n) for n in range(n_ordinary))),
             )
             changed = sorted(set(_files(given).items()) ^ set(files.items()))
             running = sum(zygote.n_running for zygote in runtime.zygotes)
         finally:
             await runtime.close()
     wrong = {
-        case.name: case.complaint(each, runtime.isolation)
-        for case, each in zip(chosen * repeat, hostile, strict=True)
+        case.name: case.complaint(each, runtime.isolation) for case, each in zip(chosen, hostile, strict=True)
     }
     left = {"files": changed, "running": running or "", **_difference(before, _traces())}
     complaints = {name: text for name, text in wrong.items() if text}
     return Outcome(
-        runtime.isolation, runtime.level, complaints, len(ordinary), [each for each in ordinary if each], left
+        runtime.isolation,
+        runtime.level,
+        runtime.abi,
+        complaints,
+        len(ordinary),
+        [each for each in ordinary if each],
+        left,
     )
 
 

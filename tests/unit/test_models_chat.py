@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from loriner.errors import ConfigError, ModelRefused, ModelUnavailable
+from loriner.errors import ConfigError, ModelRefused, ModelUnavailable, PromptRefused
 from loriner.models.base import Message, ModelRequest
 from loriner.models.chat import ChatModel
 from loriner.models.prices import Price
@@ -200,6 +200,25 @@ async def test_a_senseless_reply_is_tried_again(reply: Handler | dict[str, Any])
     async with served(handler) as model:
         assert (await model.complete(REQUEST)).text == "at last"
     assert len(asked) == 2
+
+
+@pytest.mark.parametrize("code, body", [(400, "maximum context length is 2048 tokens"), (413, "no")])
+async def test_a_prompt_that_does_not_fit_is_told_apart(code: int, body: str) -> None:
+    handler, _ = in_turn(status(code, body), status(400, "unknown field"))
+    async with served(handler) as model:
+        with pytest.raises(PromptRefused, match=body):
+            await model.complete(REQUEST)
+        with pytest.raises(ModelRefused, match="unknown field") as caught:
+            await model.complete(REQUEST)
+    assert not isinstance(caught.value, PromptRefused)
+
+
+async def test_a_prompt_that_is_not_unicode_is_not_sent() -> None:
+    handler, asked = in_turn(completion())
+    async with served(handler) as model:
+        with pytest.raises(PromptRefused, match="not valid Unicode"):
+            await model.complete(ModelRequest(messages=(Message("user", "half a pair: \ud83d"),)))
+    assert asked == []
 
 
 async def test_an_error_inside_a_200_is_judged_by_its_code() -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 
 from loriner.cli.globals import hoisted
-from loriner.errors import LorinerError
+from loriner.errors import Interrupted, LorinerError
+
+_INTERRUPTED = 130
+"""What typer makes of Ctrl-C."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -17,12 +20,11 @@ def main(arguments: list[str] | None = None) -> int:
     except LorinerError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
-    except KeyboardInterrupt:
-        print("error: interrupted; what was acknowledged is in the store", file=sys.stderr)
-        return 5
     except BrokenPipeError:
         sys.stderr.close()
-        return 0
     except SystemExit as done:
+        if done.code == _INTERRUPTED:
+            print("error: interrupted; what was acknowledged is in the store", file=sys.stderr)
+            return Interrupted.exit_code
         return done.code if isinstance(done.code, int) else int(bool(done.code))
     return 0

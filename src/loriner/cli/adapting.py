@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from loriner.config import AdaptTable, Settings
     from loriner.records import Usage
 
-REQUIRED_LEVEL = 2
-"""Adapting runs programs that a model wrote: the sandbox must close files, network and processes."""
-
 DEMO_TASK = "rg:count_primes"
 DEMO_SOLVER = "qwen2.5-coder-0.5b"
 
@@ -151,13 +148,14 @@ async def _adapt(settings: Settings, given: Globals, resume: str | None) -> tupl
     from loriner.adapt import adapt as run_adaptation
     from loriner.cli.progress import watching
     from loriner.report.sinks.telling import chosen, sinking
+    from loriner.runtime.levels import NEEDED
     from loriner.workspace import named, task_of, workspace
 
     if resume is not None:
         settings = as_it_was(settings, resume)
     sinks = chosen(settings.sinks)
     wanted = settings.adapt
-    async with workspace(settings, required_level=REQUIRED_LEVEL) as opened:
+    async with workspace(settings, "adapting", needed_level=NEEDED) as opened:
         task = task_of(settings)
         solver = opened.model(named(wanted.solver, "solver", "--solver"))
         proposer = opened.proposer(wanted.proposer)

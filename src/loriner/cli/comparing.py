@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loriner.cli.adapting import (
-    REQUIRED_LEVEL,
     NoHistory,
     NoTraces,
     ScoresOnly,
@@ -100,6 +99,7 @@ async def _compare(settings: Settings, given: Globals, resume: str | None) -> st
     from loriner.compare import Terms
     from loriner.compare import compare as run_comparison
     from loriner.report.sinks.telling import chosen, sinking
+    from loriner.runtime.levels import NEEDED
     from loriner.workspace import named, workspace
 
     sinks = chosen(settings.sinks)
@@ -112,7 +112,7 @@ async def _compare(settings: Settings, given: Globals, resume: str | None) -> st
         temperature=wanted.temperature,
         plan=plan_of(settings.adapt),
     )
-    async with workspace(settings, required_level=REQUIRED_LEVEL) as opened:
+    async with workspace(settings, "comparing", needed_level=NEEDED) as opened:
         solver = opened.model(named(settings.adapt.solver, "solver", "--solver"))
         entries = [_entry(opened, settings, name) for name in _names(settings)]
         try:

@@ -19,7 +19,7 @@ VersionArgument = Annotated[str, typer.Argument(help="A version (id, tag, branch
 
 
 def register(app: typer.Typer) -> None:
-    for verb in (log, show, diff, revert, tag, blame, export):
+    for verb in (log, show, diff, revert, tag, blame, bisect, export):
         app.command()(verb)
 
 
@@ -116,14 +116,41 @@ def blame(context: typer.Context, version: Annotated[str, typer.Argument(help="A
     from loriner.cli import documents
 
     given: Globals = context.obj
+    from loriner.store.blame import blame as find
+
     with _registry(given) as registry:
-        lines = registry.blame(version)
+        lines = find(registry, version)
     if given.json:
         documents.emit([each.as_json() for each in lines])
         return
     for each in lines:
-        change = "" if each.change is None else f"{each.change:+.2f}"
-        typer.echo(f"{each.sha[:8]} round {each.round:<3} {change:>6} | {each.text}")
+        change = "" if each.entry.change is None else f"{each.entry.change:+.2f}"
+        typer.echo(f"{each.entry.sha[:8]} round {each.entry.round:<3} {change:>6} | {each.text}")
+
+
+def bisect(
+    context: typer.Context,
+    run: Annotated[str, typer.Argument(help="A run of adapt.")],
+    question: Annotated[str, typer.Argument(help="A question's id.")],
+) -> None:
+    """From which version of a run a question went wrong, read from its trials."""
+    from loriner.cli import documents, render
+    from loriner.store.bisect import bisect as find
+
+    given: Globals = context.obj
+    with given.store() as store, _registry(given) as registry:
+        turn = find(store, registry, store.run(run).id, question)
+    wrong = turn.first_wrong.entry.sha if turn.first_wrong else None
+    if given.json:
+        steps = [
+            {"sha": each.entry.sha, "harness": each.entry.harness_id, "score": each.score}
+            for each in turn.steps
+        ]
+        documents.emit({"question": question, "steps": steps, "first_wrong": wrong})
+        return
+    rows = [[each.entry.sha[:10], each.entry.round, each.entry.subject, each.score] for each in turn.steps]
+    render.table(f"Question {question}", ["commit", "round", "what", "score"], rows)
+    typer.echo(f"wrong from {wrong[:10]} on" if wrong else "right at the end")
 
 
 def export(

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from loriner.cli.globals import Globals
 from loriner.errors import ConfigError
+
+if TYPE_CHECKING:
+    from loriner.config import Settings
+    from loriner.runtime.doctor import Report
 
 TEMPLATE = """\
 # Settings of loriner; every key has a default (docs/configuration.md).
@@ -58,12 +62,11 @@ def doctor(
 ) -> None:
     """Probes the sandbox by behaviour, and the rest of the machine. Exit 3 below the required level."""
     from loriner.cli import documents, render
-    from loriner.runtime.doctor import probe
 
     given: Globals = context.obj
     settings = given.settings()
-    report = asyncio.run(probe(settings.isolation))
-    rows: list[list[Any]] = [[each.name, each.state, each.reason, each.fix] for each in report.probes]
+    report = asyncio.run(_probe(settings))
+    rows: list[list[Any]] = [[each.name, each.state, each.reason, each.fix] for each in report.rows]
     rows += [
         [name, "ok" if ok else "FAILS", found, fix] for name, ok, found, fix in _surroundings(given, endpoint)
     ]
@@ -72,15 +75,31 @@ def doctor(
             {
                 "level": report.level,
                 "required": require,
+                "system": report.system,
+                "landlock_abi": report.landlock_abi,
+                "notes": list(report.notes),
                 "rows": [dict(zip(("name", "state", "reason", "fix"), row, strict=True)) for row in rows],
             }
         )
     else:
-        render.table(
-            f"Sandbox level {report.level} (required: {require})", ["what", "state", "why", "fix"], rows
-        )
+        title = f"{report.system}: sandbox level {report.level} ({report.name}), required {require}"
+        render.table(title, ["what", "state", "why", "fix"], rows)
+        for note in report.notes:
+            typer.echo(note)
     if report.level < require or any(row[1] == "FAILS" for row in rows):
         raise typer.Exit(3)
+
+
+async def _probe(settings: Settings) -> Report:
+    from loriner.runtime.doctor import probe
+    from loriner.runtime.host import LocalRuntime
+
+    runtime = LocalRuntime(settings.isolation)
+    try:
+        await runtime.start()
+        return await probe(runtime)
+    finally:
+        await runtime.close()
 
 
 def _surroundings(given: Globals, endpoint: str | None) -> list[tuple[str, bool, str, str]]:

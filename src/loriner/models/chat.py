@@ -86,7 +86,7 @@ class ChatModel:
     async def complete(self, request: ModelRequest) -> ModelReply:
         """The reply, after up to five tries."""
         started = time.perf_counter()
-        attempt = await self._persist(json.dumps(self._body(request)).encode())
+        attempt = await self._persist(self._body(request))
         if isinstance(attempt, Failed):
             raise self._error(attempt)
         usd = cost(self._price, attempt.prompt_tokens, attempt.completion_tokens)
@@ -106,8 +106,8 @@ class ChatModel:
         if session is not None:
             await session.close()
 
-    def _body(self, request: ModelRequest) -> dict[str, Any]:
-        body = {
+    def _body(self, request: ModelRequest) -> bytes:
+        body: dict[str, Any] = {
             "model": self._model,
             "messages": [{"role": m.role, "content": m.content} for m in request.messages],
             "temperature": request.temperature,
@@ -116,7 +116,10 @@ class ChatModel:
         }
         if request.stop:
             body["stop"] = list(request.stop)
-        return body | self._extra
+        try:
+            return json.dumps(body | self._extra, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise PromptRefused(f"the prompt is not valid Unicode: {error}") from error
 
     async def _persist(self, body: bytes) -> Attempt:
         """The first try that brings a reply or a final refusal, else the last one."""

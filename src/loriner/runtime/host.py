@@ -14,7 +14,7 @@ from loriner.records import Status
 from loriner.runtime.admission import Memory, Slots
 from loriner.runtime.base import Limits, Program, Services, Verdict
 from loriner.runtime.calls import Desk, Job
-from loriner.runtime.levels import BOXED, LEVELS, Isolation, missing_for_box, plan_for
+from loriner.runtime.levels import BOXED, LEVELS, NEEDED, Isolation, missing_for_box, plan_for
 from loriner.runtime.pool import Plan, Pool, Zygote
 from loriner.runtime.session import Session
 from loriner.runtime.verdict import decide
@@ -94,30 +94,29 @@ class LocalRuntime:
         wanted = ["namespaced", "kernel", "process"] if self._asked == "auto" else [self._asked]
         for isolation in wanted:
             try:
-                await self._start(isolation, self._trials.plan(isolation))
+                await self._start(isolation, self._trials.plan(isolation), LEVELS[isolation])
                 return
             except RuntimeUnavailable as lack:
                 await self.close()
                 self.notes += (f"isolation {isolation!r} does not work here: {lack}",)
         raise RuntimeUnavailable("; ".join(self.notes))
 
-    async def _start(self, isolation: str, plan: Plan) -> None:
+    async def _start(self, isolation: str, plan: Plan, level: int) -> None:
         """Starts zygotes and runs an empty program, which tests the cage."""
         self._pool = Pool(plan, min(n_cores(), 8))
         missing = (zygote := await self._pool.start()).missing
         if missing.keys() == {"landlock"} and plan.wrapper:
             self.notes += (f"Landlock is not used: {missing['landlock']}",)
             await self._pool.close()
-            return await self._start("kernel", replace(plan, guards=plan.guards - {"landlock"}))
+            return await self._start(isolation, replace(plan, guards=plan.guards - {"landlock"}), NEEDED)
         if missing:
             raise RuntimeUnavailable("; ".join(f"no {guard}: {why}" for guard, why in missing.items()))
         self._caged = "seccomp" in plan.guards
         verdict = await self.run_python("", Limits())
         if verdict.status is not Status.OK:
             raise RuntimeUnavailable(f"an empty program ends as {verdict.status}: {verdict.error}")
-        self.isolation, self.abi, self._level = isolation, zygote.abi, LEVELS[isolation]
-        if self._level >= LEVELS["kernel"] and not missing_for_box():
-            self._level = BOXED
+        self.isolation, self.abi = isolation, zygote.abi
+        self._level = BOXED if level >= NEEDED and not missing_for_box() else level
         return None
 
     async def run(self, program: Program, services: Services, limits: Limits) -> Verdict:

@@ -76,7 +76,11 @@ def readable_paths(search_path: Iterable[str] | None = None) -> Iterator[Path]:
 
 
 def _allow(libc: ctypes.CDLL, ruleset: int, path: Path, rights: int) -> None:
-    descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    """Grants `rights` on a path and all beneath it; a link that leads nowhere is passed over."""
+    try:
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
     try:
         allowed = rights if path.is_dir() else rights & ~_READ_DIR
         rule = _PathBeneath(allowed, descriptor)

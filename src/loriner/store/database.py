@@ -28,7 +28,7 @@ from loriner.store.queries import (
 from loriner.store.reader import Reader
 from loriner.store.rows import Part, harness_fact, reply_fact, rollout_fact, trial_fact
 from loriner.store.runs import RunRow, find_run, finish_fact, list_runs, resume_fact, start_fact
-from loriner.store.writer import Fact, Writer
+from loriner.store.writer import Writer
 
 
 class Store:
@@ -75,9 +75,6 @@ class Store:
         if self._writer is None:
             self._writer = Writer(self.path)
         return self._writer
-
-    async def _record(self, fact: Fact) -> None:
-        await self._writing().record(fact)
 
     def _number(self, run_id: str) -> int:
         row = self.reader.row("SELECT n FROM runs WHERE id = ?", (run_id,))
@@ -126,7 +123,7 @@ class Store:
         A second trial of the same (run, harness, purpose, question, sample) changes nothing. An infra_error
         is always kept, and never stands in the way of the trial that counts.
         """
-        await self._record(trial_fact(run_id, purpose, trial))
+        await self._writing().record(trial_fact(run_id, purpose, trial))
 
     def trials(
         self,
@@ -151,7 +148,7 @@ class Store:
 
     async def add_harness(self, harness: Harness) -> None:
         """Records the source of a harness under its id."""
-        await self._record(harness_fact(harness))
+        await self._writing().record(harness_fact(harness))
 
     def harness(self, id_prefix: str) -> Harness | None:
         """The harness whose id begins so, or None.
@@ -163,7 +160,7 @@ class Store:
 
     async def add_rollout(self, run_id: str, rollout: Rollout) -> None:
         """Records a completion, its candidate or failure, and its calls; once for each place in a context."""
-        await self._record(rollout_fact(run_id, rollout))
+        await self._writing().record(rollout_fact(run_id, rollout))
 
     def rollout(self, run_id: str, context_id: str, index: int) -> Rollout | None:
         """The rollout at a place in a context, or None."""
@@ -176,7 +173,7 @@ class Store:
 
     async def add_context(self, run_id: str, context: Context) -> None:
         """Records what a proposer is shown, once for each id."""
-        await self._record(context_fact(run_id, context))
+        await self._writing().record(context_fact(run_id, context))
 
     def contexts(self, run_id: str) -> list[Context]:
         """All contexts of a run, in the order in which they were recorded."""
@@ -186,7 +183,7 @@ class Store:
 
     async def add_event(self, run_id: str, kind: str, data: Mapping[str, Any]) -> None:
         """Records that something happened."""
-        await self._record(event_fact(run_id, kind, data))
+        await self._writing().record(event_fact(run_id, kind, data))
 
     def events(self, run_id: str, kind: str | None = None) -> list[Event]:
         """The events of a run in the order in which they were recorded; all kinds, or one."""
@@ -212,4 +209,4 @@ class Replies:
 
     async def put(self, key: str, reply: ModelReply) -> None:
         """Keeps a reply under a key; the first one stays."""
-        await self._store._record(reply_fact(key, reply))
+        await self._store._writing().record(reply_fact(key, reply))

@@ -6,7 +6,7 @@ import fcntl
 import os
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -27,8 +27,8 @@ FILE_NAME = "harness.py"
 AUTHOR = b"loriner <loriner@localhost>"
 LOCK_S = 30.0
 """How long a process waits for another one that writes."""
-STALE_S = 10.0
-"""A git lock file older than this, found while we alone may write, was left by a killed process."""
+STALE_S = 2.0
+"""A lock file of git that stays longer, while we alone may write, was left by a killed process."""
 
 
 class Repository:
@@ -89,19 +89,16 @@ class Repository:
 
     def point(self, ref: Ref, entry: Entry) -> None:
         """Makes a reference lead to an entry."""
-        try:
+
+        def set_ref() -> None:
             self._repo.refs[ref] = ObjectID(entry.sha.encode())
-        except FileLocked as error:
-            stale = Path(os.fsdecode(error.lockfilename))
-            if stale.exists() and time.time() - stale.stat().st_mtime < STALE_S:
-                raise StoreError(f"{stale} exists: another git writes to the registry; try again") from error
-            stale.unlink(missing_ok=True)
-            self._repo.refs[ref] = ObjectID(entry.sha.encode())
+
+        _past_stale_locks(set_ref)
 
     def check_out_by_default(self, branch: Ref) -> None:
         """Lets a clone check a branch out, unless it already checks one out."""
         if self._repo.refs.follow(HEADREF)[1] is None:
-            self._repo.refs.set_symbolic_ref(HEADREF, branch)
+            _past_stale_locks(lambda: self._repo.refs.set_symbolic_ref(HEADREF, branch))
 
     def _commit(self, sha: str) -> Commit:
         return self._object(sha.encode(), Commit)
@@ -122,6 +119,21 @@ class Repository:
             f"the registry is damaged: object {sha.decode()[:10]} of {self._path} {what}. "
             f"See `git -C {self._path} fsck`, and restore a copy"
         )
+
+
+def _past_stale_locks(write: Callable[[], None]) -> None:
+    """Writes, after sweeping away a lock file of git that nobody gives up.
+
+    We write one process at a time, so it is that of a killed process or, for a moment, of another git.
+    """
+    patience = time.monotonic() + STALE_S
+    while True:
+        try:
+            return write()
+        except FileLocked as error:
+            if time.monotonic() > patience:
+                Path(os.fsdecode(error.lockfilename)).unlink(missing_ok=True)
+        time.sleep(0.02)
 
 
 @contextmanager

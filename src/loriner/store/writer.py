@@ -139,10 +139,8 @@ Fact = Callable[[Batch], Any]
 """Something to record: called with the open transaction, returns what the caller is told."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
-    fact: Fact
-    done: asyncio.Future[Any] | Future[Any]
+Job = tuple[Fact, asyncio.Future[Any] | Future[Any]]
+"""A fact, and who waits for it."""
 
 
 class Writer:
@@ -152,29 +150,29 @@ class Writer:
         self._path = path
         self._connection = connect(path)
         self._numbers: dict[tuple[str, str], int] = {}
-        self._jobs: list[_Job] = []
+        self._jobs: list[Job] = []
         self._changed = threading.Condition()
         self._closed = False
         self._thread = threading.Thread(target=self._work, name="loriner-store-writer", daemon=True)
         self._thread.start()
 
-    async def record(self, fact: Fact) -> Any:
-        """What the fact returned, once it is durable.
+    def record(self, fact: Fact) -> asyncio.Future[Any]:
+        """To be awaited: what the fact returned, once it is durable.
 
         Raises:
             StoreError: it could not be written; nothing of it is in the store.
         """
         done = asyncio.get_running_loop().create_future()
-        self._submit(_Job(fact, done))
-        return await done
+        self._submit((fact, done))
+        return done
 
     def record_now(self, fact: Fact) -> Any:
         """As `record`, for callers outside an event loop."""
         done: Future[Any] = Future()
-        self._submit(_Job(fact, done))
+        self._submit((fact, done))
         return done.result()
 
-    def _submit(self, job: _Job) -> None:
+    def _submit(self, job: Job) -> None:
         with self._changed:
             if self._closed:
                 raise StoreError(f"the store {self._path} is closed: nothing more can be recorded")
@@ -195,16 +193,16 @@ class Writer:
                 self._commit(jobs[start : start + MOST_FACTS])
         self._connection.close()
 
-    def _gather(self) -> list[_Job]:
+    def _gather(self) -> list[Job]:
         """All that waits, at least one; nothing once the writer is closed and all is written."""
         with self._changed:
             self._changed.wait_for(lambda: self._jobs or self._closed)
             jobs, self._jobs = self._jobs, []
         return jobs
 
-    def _commit(self, jobs: list[_Job]) -> None:
+    def _commit(self, jobs: list[Job]) -> None:
         try:
-            results = self._transact([job.fact for job in jobs])
+            results = self._transact([fact for fact, _ in jobs])
         except Exception as error:  # noqa: BLE001 - every failure goes to the caller who waits for it
             if len(jobs) == 1 or is_disk(error):
                 _settle(jobs, [self._told(error)] * len(jobs))
@@ -234,14 +232,14 @@ class Writer:
         return error
 
 
-def _settle(jobs: list[_Job], results: list[Any]) -> None:
+def _settle(jobs: list[Job], results: list[Any]) -> None:
     """Tells each caller its result: one call into each event loop, however many callers wait there."""
     loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
-    for job, result in zip(jobs, results, strict=True):
-        if isinstance(job.done, asyncio.Future):
-            loops.setdefault(job.done.get_loop(), []).append((job.done, result))
+    for (_, done), result in zip(jobs, results, strict=True):
+        if isinstance(done, asyncio.Future):
+            loops.setdefault(done.get_loop(), []).append((done, result))
         else:
-            _tell(job.done, result)
+            _tell(done, result)
     for loop, waiting in loops.items():
         try:
             loop.call_soon_threadsafe(_tell_all, waiting)
