@@ -79,7 +79,7 @@ class CompareTable(Table):
     """What `compare` sets against each other. How each search works is in `adapt`."""
 
     tasks: list[str] = Field(default_factory=list)
-    modes: list[Literal[sequential, independent, best - of - n, sampling]] = Field(
+    modes: list[Literal["sequential", "independent", "best-of-n", "sampling"]] = Field(
         default=["sequential", "independent", "best-of-n", "sampling"], min_length=1
     )
     seeds: int = Field(default=3, ge=1)
