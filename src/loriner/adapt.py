@@ -73,6 +73,8 @@ class Attempt:
     """None when there was no candidate."""
     decision: Decision | None
     """None when there was no candidate, or another of the round scored better."""
+    considered: bool = True
+    """Whether it came within the allowance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +215,7 @@ class _Episode:
 
     async def _test_all(self, rounds: Sequence[Round]) -> None:
         """Scores every candidate on the test questions, for the record alone."""
-        attempts = (attempt for each in rounds for attempt in each.attempts)
+        attempts = (attempt for each in rounds for attempt in each.attempts if attempt.considered)
         for harness in dict.fromkeys(each.rollout.candidate for each in attempts):
             if harness is not None:
                 await self._evaluate(harness, "test")
@@ -240,9 +242,8 @@ class _Episode:
             self._billed(attempt.grade)
         if attempt.grade is None or not self.bill.exceeds(allowance):
             return attempt
-        return replace(
-            attempt, decision=Decision(False, f"not considered: beyond the allowance of {allowance}")
-        )
+        beyond = Decision(False, f"not considered: beyond the allowance of {allowance}")
+        return replace(attempt, decision=beyond, considered=False)
 
     async def _rollout(self, context: Context, index: int, seed: Harness) -> Rollout:
         known = self.lab.store.rollout(self.lab.run_id, context.id, index)
@@ -281,7 +282,7 @@ class _Episode:
         graded = [
             each
             for each in attempts
-            if each.decision is None and each.grade is not None and each.grade.mean_score is not None
+            if each.considered and each.grade is not None and each.grade.mean_score is not None
         ]
         if not graded:
             return attempts, None

@@ -8,8 +8,9 @@ from loriner.records import Usage
 from loriner.report.comparison import Comparison, Contrast, Method
 from loriner.report.comparison_verdicts import remarks, verdict
 from loriner.report.facts import Candidate, Episode, Scores, Standing
+from loriner.report.scores import interval_of
 from loriner.report.verdicts import bottleneck, outcome
-from loriner.statistics import Interval, Paired, interval
+from loriner.statistics import Interval, Paired
 
 
 def document(found: Comparison | Episode) -> dict[str, Any]:
@@ -122,7 +123,8 @@ def _candidate(each: Candidate) -> dict[str, Any]:
 
 
 def _mean(scores: Scores) -> dict[str, Any] | None:
-    return _interval(interval(list(scores.values()))) if scores else None
+    found = interval_of(scores)
+    return _interval(found) if found else None
 
 
 def _interval(each: Interval) -> dict[str, Any]:

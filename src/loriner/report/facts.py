@@ -15,6 +15,8 @@ from loriner.trail import Start
 
 Scores = Mapping[str, float]
 
+SAMPLING = "sampling"
+"""The mode without a search."""
 SEARCH = ("solver, feedback questions", "solver, grade questions")
 AFRESH, TEST, PROPOSER = "solver, grade questions afresh", "solver, test questions", "proposer"
 """What calls were for: those of `SEARCH` and of the proposer are the price of a search."""
@@ -113,6 +115,8 @@ class Episode:
     slowest: tuple[Trial, ...]
     dearest: tuple[Trial, ...]
     seed_grade: Interval | None
+    n_samples: float
+    """Trials of a test question: above 1 only for a vote."""
     n_seed_calls: int
     """Solver calls of the seed's grade trials."""
     plateau: Plateau | None

@@ -14,6 +14,7 @@ from loriner.records import Call, Rollout, Trial
 from loriner.report.facts import (
     AFRESH,
     PROPOSER,
+    SAMPLING,
     SEARCH,
     TEST,
     Candidate,
@@ -23,7 +24,8 @@ from loriner.report.facts import (
     Spent,
     Standing,
 )
-from loriner.statistics import Interval, Paired, Plateau, interval, paired, plateau
+from loriner.report.scores import interval_of, paired_of
+from loriner.statistics import Interval, Paired, Plateau, plateau
 from loriner.store.database import Store
 from loriner.store.runs import RunRow
 from loriner.trail import Start, Told, Trail, Tried, trail
@@ -33,7 +35,6 @@ N_EXAMPLES = 5
 """Slowest and dearest trials that are shown."""
 
 PURPOSES = ("feedback", "grade", "test")
-SAMPLING = "sampling"
 
 
 def read_episode(store: Store, run_id: str) -> Episode | None:
@@ -89,6 +90,7 @@ class _Reading:
             slowest=_most(everything, lambda trial: trial.seconds),
             dearest=_most(everything, _price),
             seed_grade=self._grade(self.start.harness_id),
+            n_samples=self._n_samples(),
             n_seed_calls=usage_of(
                 call for trial in self._of("grade", self.start.harness_id) for call in trial.calls
             ).calls,
@@ -100,8 +102,11 @@ class _Reading:
         return [each for each in self.trials[purpose].get(harness, ()) if each.sample == sample]
 
     def _grade(self, harness: str) -> Interval | None:
-        scores = scores_of(self._of("grade", harness))
-        return interval(list(scores.values())) if scores else None
+        return interval_of(scores_of(self._of("grade", harness)))
+
+    def _n_samples(self) -> float:
+        test = self.trials["test"].get(self.start.harness_id, ())
+        return len(test) / len({trial.question_id for trial in test}) if test else 0.0
 
     def _cells(self, harness: str) -> dict[str, float | None]:
         return {trial.question_id: trial.score for trial in self._of("grade", harness)}
@@ -142,8 +147,7 @@ class _Reading:
         )
 
     def _effect(self, parent: str, harness: str) -> Paired | None:
-        before, after = scores_of(self._of("grade", parent)), scores_of(self._of("grade", harness))
-        return paired(before, after) if before.keys() & after.keys() else None
+        return paired_of(scores_of(self._of("grade", parent)), scores_of(self._of("grade", harness)))
 
     def _standing(self, name: str) -> Standing | None:
         stood = self.told.stood.get(name)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from loriner.report.charts import Bar, Dot, Point, Row, Series, bars, intervals, lines
 from loriner.report.facts import SHORT, Episode, Standing
 from loriner.report.page import Cell, Figure, Fold, Section, Table, part
+from loriner.report.scores import interval_of
 from loriner.report.text import line
 from loriner.report.verdicts import interval_text, score_text
-from loriner.statistics import interval
 
 
 def standings(episode: Episode) -> Section:
@@ -23,12 +23,12 @@ def standings(episode: Episode) -> Section:
             ("sampled afresh", each.fresh),
             ("sealed", each.test),
         ):
-            if scores:
-                rows.append(Row(f"{each.name}, {what}", interval(list(scores.values())), number))
+            if (found_interval := interval_of(scores)) is not None:
+                rows.append(Row(f"{each.name}, {what}", found_interval, number))
         table.append(_standing(each))
-    if episode.start.constant_scores:
-        always = episode.start.constant_scores
-        rows.append(Row("constant answer, sealed", interval(list(always.values())), 5))
+    always = episode.start.constant_scores
+    if (constant := interval_of(always)) is not None:
+        rows.append(Row("constant answer, sealed", constant, 5))
         name = f"always “{line(episode.start.constant or '', 40)}”"
         table.append((name, None, None, None, score_text(always), len(always), "0"))
     columns = (

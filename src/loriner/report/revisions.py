@@ -10,9 +10,9 @@ from loriner.report.charts import Bar, Row, bars, intervals
 from loriner.report.diffs import diff
 from loriner.report.facts import SHORT, Candidate, Episode
 from loriner.report.page import Cell, Figure, Fold, Section, Table, part
+from loriner.report.scores import interval_of
 from loriner.report.text import line, plain
 from loriner.report.verdicts import difference_text, interval_text
-from loriner.statistics import interval
 
 N_DIFFS = 40
 """Candidates whose diff is shown."""
@@ -107,7 +107,7 @@ def structure(candidates: Sequence[Candidate]) -> Section:
         effects = [each.effect.difference.mean for each in of_label if each.effect]
         better = [float(effect > 0) for effect in effects]
         mean = sum(effects) / len(effects) if effects else None
-        share = interval(better) if better else None
+        share = interval_of({str(n): each for n, each in enumerate(better)})
         if share:
             chart.append(Row(f"{label} ({len(better)})", share, number))
         rows.append(

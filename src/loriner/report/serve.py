@@ -18,9 +18,10 @@ from aiohttp.typedefs import Handler
 
 from loriner.errors import ConfigError
 from loriner.report.evidence import moment
-from loriner.report.page import html, part
+from loriner.report.page import Page, html, part
 from loriner.report.pages import facts_of, page_of
 from loriner.store.database import Store
+from loriner.trail import trail
 
 HOST = "127.0.0.1"
 N_RUNS = 100
@@ -33,6 +34,8 @@ class Reports:
 
     store: Store
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    made: dict[str, tuple[tuple[object, ...], Page]] = field(default_factory=dict)
+    """The page of each run, and how the run stood when it was made."""
 
     def app(self) -> web.Application:
         """The application; its pages lie below `/TOKEN/`."""
@@ -65,7 +68,21 @@ class Reports:
         return _page(made)
 
     def _made(self, run: str, nonce: str) -> str:
-        return html(page_of(facts_of(self.store, run)), live=nonce)
+        """The page, read anew where the run has moved since it was made last."""
+        run_id = self.store.run(run).id
+        at = self._state(run_id)
+        known = self.made.get(run_id)
+        if known is None or known[0] != at:
+            known = self.made[run_id] = (at, page_of(facts_of(self.store, run_id)))
+        return html(known[1], live=nonce)
+
+    def _state(self, run_id: str) -> tuple[object, ...]:
+        """What changes whenever the run, or an arm of it, does."""
+        told = trail(self.store, run_id)
+        ids = [run_id, *(arm.run_id for arm in told.arms)]
+        trials = [sum(each.n for each in self.store.tallies(each_id)) for each_id in ids]
+        rounds = [len(trail(self.store, each_id).rounds) for each_id in ids]
+        return (*ids, *trials, *rounds, *(self.store.run(each_id).status for each_id in ids))
 
 
 async def serve(store: Store, *, port: int, say: Callable[[str], None]) -> None:

@@ -7,13 +7,14 @@ from collections import Counter
 from loriner.diagnose import Profile
 from loriner.diagnose import bottleneck as diagnosed
 from loriner.records import Fault
-from loriner.report.facts import Episode, Scores, Standing
-from loriner.statistics import Interval, interval, paired
+from loriner.report.facts import SAMPLING, Episode, Scores, Standing
+from loriner.report.scores import interval_of, paired_of
+from loriner.statistics import Interval
 
 
 def score_text(scores: Scores) -> str:
     """`0.62 [0.50, 0.73]`, or a dash."""
-    return interval_text(interval(list(scores.values()))) if scores else "–"
+    return interval_text(interval_of(scores))
 
 
 def interval_text(each: Interval | None) -> str:
@@ -30,13 +31,20 @@ def outcome(episode: Episode) -> str:
     if episode.status == "running":
         return _so_far(episode)
     seed, best = episode.seed, episode.best
+    if episode.start.mode == SAMPLING and best is not None:
+        n = round(episode.n_samples)
+        return (
+            f"A vote over {n} samples of the seed program scores {score_text(best.test)} on sealed questions."
+        )
     if seed is None or best is None:
         return f"The run ended early ({episode.status}); {_reached(episode)} It can be resumed."
     if seed.harness_id == best.harness_id:
         return f"No revision was accepted: the seed program stands at {_sealed_or_grade(seed)}."
     if not seed.test or not best.test:
         return f"A revision was accepted ({_grades(seed, best)} on the grade questions), with no sealed test."
-    found = paired(seed.test, best.test)
+    found = paired_of(seed.test, best.test)
+    if found is None:
+        return "Seed and best were scored on different sealed questions: nothing can be said."
     figures = (
         f"{_mean(best.test):.2f} against {_mean(seed.test):.2f}, {difference_text(found.difference)} "
         f"on {found.n} sealed questions"
