@@ -92,6 +92,15 @@ class CompareTable(Table):
     """At which `sampling` samples the seed program, where that asks for less."""
 
 
+class ProposeTable(Table):
+    """How a model is asked for revisions."""
+
+    prompt_tokens: int = Field(default=6_000, ge=512)
+    """Longest prompt, by a cautious count; a model with a short context needs less."""
+    completion_tokens: int = Field(default=2_048, ge=16)
+    temperature: float = Field(default=0.8, ge=0)
+
+
 class Settings(Table):
     """Everything that can be set, with its default."""
 
@@ -113,6 +122,7 @@ class Settings(Table):
     limits: Limits = Limits()
     budget: Budget = Budget()
     adapt: AdaptTable = AdaptTable()
+    propose: ProposeTable = ProposeTable()
     compare: CompareTable = CompareTable()
     suites: dict[str, list[str]] = Field(default=SUITES)
     """Tasks that `compare` takes together, under a name of their own."""
@@ -140,7 +150,7 @@ def load(path: Path | None = None, assignments: Iterable[str] = ()) -> Settings:
         if (value := os.environ.get(f"LORINER_{name.upper()}")) is not None:
             data[name] = value
     for assignment in assignments:
-        _assign(data, assignment)
+        assign(data, assignment)
     try:
         return Settings.model_validate(data)
     except ValidationError as error:
@@ -162,7 +172,7 @@ def _read(path: Path | None) -> tuple[dict[str, Any], str]:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
 
 
-def _assign(data: dict[str, Any], assignment: str) -> None:
+def assign(data: dict[str, Any], assignment: str) -> None:
     """Puts `a.b=c` into `data`; the value is read as TOML, or else as plain text."""
     key, separator, text = assignment.partition("=")
     if not separator or not key.strip():
