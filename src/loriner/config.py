@@ -69,12 +69,6 @@ class AdaptTable(Table):
     """Show the proposer the right answers of feedback questions."""
 
 
-SUITES = {
-    "rg-train": ["rg:codeio", "rg:maze", "rg:rotten_oranges", "rg:simple_geometry", "rg:tower_of_hanoi"],
-    "rg-hard": ["rg:knight_swap", "rg:letter_jumble", "rg:modulo_grid", "rg:sokoban", "rg:ab"],
-}
-
-
 class CompareTable(Table):
     """What `compare` sets against each other. How each search works is in `adapt`."""
 
@@ -124,8 +118,8 @@ class Settings(Table):
     adapt: AdaptTable = AdaptTable()
     propose: ProposeTable = ProposeTable()
     compare: CompareTable = CompareTable()
-    suites: dict[str, list[str]] = Field(default=SUITES)
-    """Tasks that `compare` takes together, under a name of their own."""
+    suites: dict[str, list[str]] = Field(default_factory=dict)
+    """Your own sets of tasks, by name, beside those that `tasks list` shows."""
     sinks: list[Literal["mlflow", "wandb", "trackio", "tensorboard"]] = Field(default_factory=list)
     """Trackers that are told of every round."""
 
