@@ -1,3 +1,20 @@
 """Adapt a frozen language model to a task by rewriting the program around it."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from loriner.api import Budget, LorinerError, Model, Price, Run, Scored, Task, adapt, evaluate
+
 __version__ = "0.1.0"
+__all__ = ["Budget", "LorinerError", "Model", "Price", "Run", "Scored", "Task", "adapt", "evaluate"]
+
+
+def __getattr__(name: str) -> Any:
+    """The public names, loaded on first use: the command line's help must not pay for the engine."""
+    if name in __all__:
+        from loriner import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'loriner' has no attribute {name!r}")

@@ -61,6 +61,10 @@ class ModelRefused(ModelError):
     """The endpoint answered that this request will never work (a 4xx other than 408 and 429)."""
 
 
+class PromptRefused(ModelRefused):
+    """The prompt does not fit the model's context: the doing of whoever wrote it, not the endpoint's."""
+
+
 class RuntimeUnavailable(LorinerError):
     """The sandbox cannot run a harness on this machine."""
 

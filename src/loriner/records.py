@@ -7,6 +7,7 @@ are refused by the constructor. Order of fields follows the order in which they 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -61,6 +62,12 @@ class Question:
     """All that a harness may see."""
     target: Any
     """The private right answer; never leaves the host process."""
+
+
+def target_texts(target: Any) -> list[str]:
+    """The right answers that a target stands for: itself, or each of a list of aliases."""
+    each = target if isinstance(target, list) else [target]
+    return [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in each]
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,8 @@ class Model(Protocol):
 
         Raises:
             ModelUnavailable: the endpoint is down or overloaded, after retries: infrastructure.
-            ModelRefused: the endpoint refuses this request for good.
+            PromptRefused: the prompt does not fit the model's context.
+            ModelRefused: the endpoint refuses this request for good, for another reason.
             BudgetReached: a cap of the run is reached (meter only).
         """
         ...

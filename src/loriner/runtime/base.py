@@ -21,10 +21,10 @@ class Limits:
     """Own CPU, threads included."""
     wall_s: float = 10.0
     """Own wall time: the clock stands while the host serves a call."""
-    total_s: float = 300.0
+    total_s: float = 3_600.0
     """Wall time in all."""
-    call_s: float = 60.0
-    """One model or tool call."""
+    call_s: float = 600.0
+    """One model or tool call, its wait for a free place at the model included: that wait is ours."""
     memory_bytes: int = 512 * 2**20
     output_bytes: int = 64 * 2**10
     answer_bytes: int = 64 * 2**10
@@ -62,6 +62,10 @@ class Services(Protocol):
 
     async def tool(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """The JSON result of a host-side tool. Raises as `model`."""
+        ...
+
+    def ran_python(self, code: str, output: str, seconds: float) -> None:
+        """Told after each `run_python` call, which the runtime serves itself, so that it can be recorded."""
         ...
 
 

@@ -79,10 +79,9 @@ def _set_up(connection: sqlite3.Connection) -> None:
 def migrations() -> list[str]:
     """The SQL that leads to each version: `[0]` makes version 1, `[1]` takes 1 to 2, and so on."""
     here = files("loriner.store")
-    later = sorted(
-        (entry for entry in here.joinpath("migrations").iterdir() if entry.name.endswith(".sql")),
-        key=lambda entry: entry.name,
-    )
+    folder = here.joinpath("migrations")
+    entries = folder.iterdir() if folder.is_dir() else ()
+    later = sorted((entry for entry in entries if entry.name.endswith(".sql")), key=lambda entry: entry.name)
     return [entry.read_text("utf-8") for entry in (here.joinpath("schema.sql"), *later)]
 
 

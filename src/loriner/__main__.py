@@ -1,0 +1,7 @@
+"""`python -m loriner`."""
+
+import sys
+
+from loriner.cli import main
+
+sys.exit(main())

@@ -1,0 +1,281 @@
+"""Adaptation: rounds of propose, evaluate and accept, from the seed harness to the best version.
+
+The walk is a function of its seed, its models' replies and nothing else. Everything it learns is in the store
+before it is used, so a run that died is resumed by walking again: what is known costs nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from loriner.evaluate import Evaluator
+from loriner.memorised import check as check_memorised
+from loriner.propose.context import brief_of, faults, make_context
+from loriner.propose.proposer import Proposer, propose
+from loriner.records import (
+    Context,
+    Evaluation,
+    Failure,
+    Fault,
+    Harness,
+    PastRevision,
+    Question,
+    Rollout,
+    Version,
+    target_texts,
+)
+from loriner.statistics import Decision, Rule, accepts, interval
+from loriner.store.entry import Evidence
+from loriner.store.registry import Registry
+from loriner.tasks.base import Split, Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How an episode searches."""
+
+    rounds: int = 10
+    candidates: int = 1
+    """Completions in each round."""
+    accept: Rule = "paired"
+    feedback: int = 16
+    grade: int = 32
+    test: int = 64
+    """Questions of each split, at most; 0 test questions leave the test split sealed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One rollout of a round with what its candidate scored."""
+
+    rollout: Rollout
+    grade: Evaluation | None
+    """None when there was no candidate."""
+    decision: Decision | None
+    """None when there was no candidate, or another of the round scored better."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """What one round tried and what it changed."""
+
+    number: int
+    attempts: tuple[Attempt, ...]
+    accepted: Harness | None
+    grade: float | None
+    """Mean grade score of the current harness after the round."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A harness with its scores and faults."""
+
+    harness: Harness
+    grade: Evaluation
+    test: Evaluation | None
+    faults: Counter[Fault]
+    """Among the grade trials."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adaptation:
+    """An episode from its seed to its best version."""
+
+    run_id: str
+    task: str
+    proposer: str
+    seed: Standing
+    best: Standing
+    rounds: tuple[Round, ...]
+
+
+async def adapt(
+    task: Task, seed: Harness, lab: Evaluator, proposer: Proposer, *, plan: Plan, registry: Registry
+) -> Adaptation:
+    """The episode's outcome; every accepted version is in the registry, every trial in the store.
+
+    Raises:
+        InfrastructureError, ModelError: solver or proposer failed, not the harness; the run can be resumed.
+        BudgetReached: a cap was reached; the run can be resumed.
+        TaskError: the task has no questions for a split that is needed, or its scorer breaks its contract.
+    """
+    return await _Episode(task, lab, proposer, plan, registry, *_questions(task, plan)).run(seed)
+
+
+def _questions(task: Task, plan: Plan) -> tuple[Sequence[Question], ...]:
+    wanted: list[tuple[Split, int]] = [
+        ("feedback", plan.feedback),
+        ("grade", plan.grade),
+        ("test", plan.test),
+    ]
+    return tuple(task.questions(split)[:n] if n else [] for split, n in wanted)
+
+
+@dataclass(slots=True)
+class _Episode:
+    task: Task
+    lab: Evaluator
+    proposer: Proposer
+    plan: Plan
+    registry: Registry
+    feedback: Sequence[Question]
+    grade: Sequence[Question]
+    test: Sequence[Question]
+
+    async def run(self, seed: Harness) -> Adaptation:
+        first = self._commit(seed, await self.lab.evaluate(self.task, seed, self.grade, purpose="grade"))
+        current, history, rounds = first, list[PastRevision](), list[Round]()
+        for number in range(1, self.plan.rounds + 1):
+            if current.grade.mean_score == 1.0:
+                break  # nothing is left to win on the grade questions
+            context = await self._context(current.harness, number, history)
+            attempts = await self._attempts(context, seed)
+            attempts, best = self._choose(attempts, current.grade)
+            history += [_past(each, number, current.grade, each is best) for each in attempts]
+            if best is not None and best.rollout.candidate is not None and best.grade is not None:
+                current = self._commit(
+                    best.rollout.candidate, best.grade, number=number, parent=current, rollout=best.rollout
+                )
+            rounds.append(
+                Round(
+                    number=number,
+                    attempts=attempts,
+                    accepted=None if best is None else current.harness,
+                    grade=current.grade.mean_score,
+                )
+            )
+            self.lab.observe("round", round=rounds[-1])
+        return Adaptation(
+            run_id=self.lab.run_id,
+            task=self.task.name,
+            proposer=self.proposer.name,
+            seed=await self._tested(first),
+            best=await self._tested(current),
+            rounds=tuple(rounds),
+        )
+
+    async def _tested(self, standing: Standing) -> Standing:
+        """The standing with its score on the sealed questions."""
+        if not self.test:
+            return standing
+        test = await self.lab.evaluate(self.task, standing.harness, self.test, purpose="test")
+        return replace(standing, test=test)
+
+    async def _context(self, current: Harness, number: int, history: Sequence[PastRevision]) -> Context:
+        feedback = await self.lab.evaluate(self.task, current, self.feedback, purpose="feedback")
+        brief = brief_of(self.task.name, self.task.description, self.task.tools)
+        context = make_context(brief, current, feedback, self.feedback, round=number, history=history)
+        await self.lab.store.add_context(self.lab.run_id, context)
+        return context
+
+    async def _attempts(self, context: Context, seed: Harness) -> tuple[Attempt, ...]:
+        rollouts = await asyncio.gather(
+            *(self._rollout(context, index, seed) for index in range(self.plan.candidates))
+        )
+        return tuple(await asyncio.gather(*(self._attempt(each) for each in rollouts)))
+
+    async def _rollout(self, context: Context, index: int, seed: Harness) -> Rollout:
+        known = self.lab.store.rollout(self.lab.run_id, context.id, index)
+        if known is not None:
+            return known
+        rollout = self._screened(await propose(self.proposer, context, index), seed)
+        await self.lab.store.add_rollout(self.lab.run_id, rollout)
+        self.lab.observe("rollout", rollout=rollout)
+        return rollout
+
+    def _screened(self, rollout: Rollout, seed: Harness) -> Rollout:
+        """The rollout without its candidate, if that holds answers instead of working them out."""
+        if rollout.candidate is None:
+            return rollout
+        known = [
+            (answer, each.text)
+            for each in (*self.feedback, *self.grade)
+            for answer in target_texts(each.target)
+        ]
+        answers, questions = zip(*known, strict=True)
+        found = check_memorised(rollout.candidate.source, answers, questions, baseline=seed.source)
+        if found is None:
+            return rollout
+        return replace(rollout, candidate=None, failure=Failure("memorised", str(found)))
+
+    async def _attempt(self, rollout: Rollout) -> Attempt:
+        grade = None
+        if rollout.candidate is not None:
+            grade = await self.lab.evaluate(self.task, rollout.candidate, self.grade, purpose="grade")
+        return Attempt(rollout=rollout, grade=grade, decision=None)
+
+    def _choose(
+        self, attempts: tuple[Attempt, ...], standing: Evaluation
+    ) -> tuple[tuple[Attempt, ...], Attempt | None]:
+        """The attempts with a decision on the best of them, and that one if it is accepted."""
+        graded = [each for each in attempts if each.grade is not None and each.grade.mean_score is not None]
+        if not graded:
+            return attempts, None
+        best = max(graded, key=lambda each: each.grade.mean_score or 0.0 if each.grade else 0.0)
+        assert best.grade is not None
+        looks = self.plan.rounds * self.plan.candidates
+        decision = accepts(self.plan.accept, standing.scores, best.grade.scores, n_looks=looks)
+        decided = replace(best, decision=decision)
+        return tuple(
+            decided if each is best else each for each in attempts
+        ), decided if decision.accepted else None
+
+    def _commit(
+        self,
+        harness: Harness,
+        grade: Evaluation,
+        *,
+        number: int = 0,
+        parent: Standing | None = None,
+        rollout: Rollout | None = None,
+    ) -> Standing:
+        """The standing of a harness that is now a version: the seed, or the candidate of a round."""
+        standing = Standing(harness=harness, grade=grade, test=None, faults=faults(grade, self.grade))
+        version = Version(
+            harness_id=harness.id,
+            parent_id=parent.harness.id if parent else None,
+            episode_id=self.lab.run_id,
+            round=number,
+            revision=rollout.revision if rollout else None,
+            mean_score=grade.mean_score,
+            accepted=True,
+        )
+        self.registry.commit(
+            version, harness, task=self.task.name, evidence=self._evidence(standing, parent, rollout)
+        )
+        return standing
+
+    def _evidence(self, standing: Standing, parent: Standing | None, rollout: Rollout | None) -> Evidence:
+        scored = interval(list(standing.grade.scores.values()))
+        calls = [call for trial in standing.grade.trials for call in trial.calls if call.kind == "model"]
+        costs = [0.0 if call.cached else call.usd for call in [*calls, *(rollout.calls if rollout else ())]]
+        return Evidence(
+            proposer=self.proposer.name,
+            parent_score=parent.grade.mean_score if parent else None,
+            low=scored.low,
+            high=scored.high,
+            n_trials=len(standing.grade.trials),
+            usd=None if None in costs else sum(cost for cost in costs if cost is not None),
+            faults_before=_by_name(parent.faults) if parent else {},
+            faults_after=_by_name(standing.faults),
+        )
+
+
+def _by_name(found: Counter[Fault]) -> dict[str, int]:
+    return {str(fault): n for fault, n in found.most_common()}
+
+
+def _past(attempt: Attempt, number: int, standing: Evaluation, accepted: bool) -> PastRevision:
+    rollout = attempt.rollout
+    return PastRevision(
+        round=number,
+        summary=rollout.revision.note if rollout.revision else "",
+        before=standing.mean_score,
+        after=attempt.grade.mean_score if attempt.grade else None,
+        accepted=accepted,
+        code=rollout.failure.code if rollout.failure else "",
+        message=rollout.failure.message if rollout.failure else "",
+    )

@@ -1,0 +1,200 @@
+"""The Python face: the engine's own steps, made synchronous.
+
+import loriner as lo
+
+task = lo.Task.from_jsonl("items.jsonl", scorer=lambda item, answer: float(answer == item["answer"]))
+run = lo.adapt(task, solver=lo.Model("http://localhost:8000/v1", "Qwen3.5-4B"), rounds=10)
+print(run.seed, run.best)
+print(run.best.diff(run.seed))
+run.best.save("harness.py")
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loriner.adapt import Adaptation, Plan, Round, Standing
+from loriner.adapt import adapt as adapt_async
+from loriner.config import Settings
+from loriner.errors import LorinerError
+from loriner.models.meter import Budget
+from loriner.models.named import ModelSpec
+from loriner.models.prices import Price
+from loriner.records import Evaluation, Harness
+from loriner.runtime.levels import NEEDED
+from loriner.statistics import Interval, interval
+from loriner.tasks.base import Split
+from loriner.tasks.base import Task as AnyTask
+from loriner.tasks.jsonl import from_jsonl
+from loriner.tasks.named import open_task
+from loriner.workspace import Workspace, workspace
+
+__all__ = ["Budget", "LorinerError", "Model", "Price", "Run", "Scored", "Task", "adapt", "evaluate"]
+
+
+class Task:
+    """Ways to get a task."""
+
+    @staticmethod
+    def from_jsonl(path: str | Path, scorer: Any, **options: Any) -> AnyTask:
+        """As `loriner.tasks.jsonl.from_jsonl`: a file of items and a function of (item, answer)."""
+        return from_jsonl(path, scorer, **options)
+
+    @staticmethod
+    def named(name: str, *, home: str | Path = ".loriner") -> AnyTask:
+        """A task as the command line names it: `rg:FAMILY`, a registered name, or a folder."""
+        return open_task(name, home=Path(home))
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """An OpenAI-compatible endpoint. A plain text names any other model, as on the command line."""
+
+    url: str
+    name: str
+    api_key_env: str | None = None
+    """Name of the variable that holds the key; the key itself is never kept."""
+    price: Price | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A harness with its scores."""
+
+    harness: Harness
+    grade: Interval
+    test: Interval | None
+    standing: Standing
+
+    @property
+    def source(self) -> str:
+        return self.harness.source
+
+    def diff(self, other: Scored) -> str:
+        """What changed from `other` to this one, as a unified diff."""
+        lines = difflib.unified_diff(
+            other.source.splitlines(), self.source.splitlines(), "before", "after", lineterm=""
+        )
+        return "\n".join(lines)
+
+    def save(self, path: str | Path) -> None:
+        """Writes the program."""
+        Path(path).write_text(self.source, encoding="utf-8")
+
+    def __str__(self) -> str:
+        shown = f"{self.harness.id[:12]}: grade {self.grade}"
+        return shown if self.test is None else f"{shown}, test {self.test}"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What an adaptation came to."""
+
+    id: str
+    seed: Scored
+    best: Scored
+    history: tuple[Round, ...]
+
+
+def adapt(
+    task: AnyTask,
+    solver: Model | str,
+    proposer: Model | str = "catalogue",
+    *,
+    harness: str | Path | None = None,
+    rounds: int = 10,
+    budget: Budget | None = None,
+    home: str | Path = ".loriner",
+    seed: int = 0,
+    **plan: Any,
+) -> Run:
+    """Adapts a harness to `task`. `plan` takes the other fields of `loriner.adapt.Plan`.
+
+    Raises:
+        LorinerError: as the command line would, with the same message.
+    """
+    settings = _settings(home=home, seed=seed, budget=budget or Budget(), models=(solver, proposer))
+    return asyncio.run(
+        _adapt(task, _name(solver), _name(proposer), harness, settings, Plan(rounds=rounds, **plan))
+    )
+
+
+def evaluate(
+    task: AnyTask,
+    harness: str | Path | Scored,
+    solver: Model | str,
+    *,
+    split: Split = "grade",
+    limit: int | None = None,
+    home: str | Path = ".loriner",
+    seed: int = 0,
+) -> Evaluation:
+    """All trials of a harness (`library:NAME`, a file, or `run.best`) on a split of `task`."""
+    settings = _settings(home=home, seed=seed, budget=Budget(), models=(solver,))
+    return asyncio.run(_evaluate(task, harness, _name(solver), settings, split, limit))
+
+
+def _settings(*, home: str | Path, seed: int, budget: Budget, models: tuple[Model | str, ...]) -> Settings:
+    specs = {
+        _name(each): ModelSpec(
+            base_url=each.url, model=each.name, api_key_env=each.api_key_env, price=each.price
+        )
+        for each in models
+        if isinstance(each, Model)
+    }
+    return Settings(home=Path(home), seed=seed, budget=budget, models=specs)
+
+
+def _name(model: Model | str) -> str:
+    return model if isinstance(model, str) else f"{model.url}::{model.name}"
+
+
+async def _adapt(
+    task: AnyTask, solver: str, proposer: str, harness: str | Path | None, settings: Settings, plan: Plan
+) -> Run:
+    async with workspace(settings, "adapting", needed_level=NEEDED) as opened:
+        try:
+            start = _start(opened, harness, task)
+            with opened.run("adapt") as (run_id, _):
+                lab = opened.evaluator(run_id, opened.model(solver))
+                episode = await adapt_async(
+                    task, start, lab, opened.proposer(proposer), plan=plan, registry=opened.registry
+                )
+        finally:
+            await task.close()
+    return _as_run(episode)
+
+
+async def _evaluate(
+    task: AnyTask,
+    harness: str | Path | Scored,
+    solver: str,
+    settings: Settings,
+    split: Split,
+    limit: int | None,
+) -> Evaluation:
+    async with workspace(settings) as opened:
+        try:
+            start = harness.harness if isinstance(harness, Scored) else _start(opened, harness, task)
+            with opened.run("evaluate") as (run_id, _):
+                lab = opened.evaluator(run_id, opened.model(solver))
+                return await lab.evaluate(task, start, task.questions(split)[:limit], purpose=split)
+        finally:
+            await task.close()
+
+
+def _start(opened: Workspace, harness: str | Path | None, task: AnyTask) -> Harness:
+    return opened.harness(str(harness) if harness is not None else f"library:{task.seed_harness}", task.name)
+
+
+def _as_run(episode: Adaptation) -> Run:
+    return Run(episode.run_id, _scored(episode.seed), _scored(episode.best), episode.rounds)
+
+
+def _scored(each: Standing) -> Scored:
+    test = None if each.test is None else interval(list(each.test.scores.values()))
+    return Scored(each.harness, interval(list(each.grade.scores.values())), test, each)

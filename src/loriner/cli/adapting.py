@@ -1,0 +1,187 @@
+"""`adapt` and `demo`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from loriner.cli.globals import Globals
+
+if TYPE_CHECKING:
+    from loriner.adapt import Adaptation
+    from loriner.config import Settings
+    from loriner.records import Usage
+
+DEMO_TASK = "rg:count_primes"
+DEMO_SOLVER = "qwen2.5-coder-0.5b"
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(demo)
+    app.command()(adapt)
+
+
+def adapt(
+    context: typer.Context,
+    task: Annotated[
+        str | None,
+        typer.Argument(help="A task name, rg:FAMILY, or a task folder; default: from loriner.toml."),
+    ] = None,
+    solver: Annotated[str | None, typer.Option(help="The frozen model that answers.")] = None,
+    proposer: Annotated[
+        str | None, typer.Option(help="`catalogue`, or the model that writes revisions.")
+    ] = None,
+    harness: Annotated[str | None, typer.Option(help="Start from a version, library:NAME or a file.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="Rounds at most.")] = None,
+    candidates: Annotated[int | None, typer.Option("-k", "--candidates", help="Completions a round.")] = None,
+    accept: Annotated[str | None, typer.Option(help="always, mean or paired.")] = None,
+    feedback: Annotated[int | None, typer.Option(help="Questions shown to the proposer.")] = None,
+    grade: Annotated[int | None, typer.Option(help="Questions that decide.")] = None,
+    test: Annotated[int | None, typer.Option(help="Sealed questions, scored once at the end.")] = None,
+    max_usd: Annotated[float | None, typer.Option(help="Stop before this is spent.")] = None,
+    max_calls: Annotated[int | None, typer.Option(help="Model calls at most.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Tokens at most, both ways.")] = None,
+    max_trials: Annotated[int | None, typer.Option(help="Trials at most.")] = None,
+    max_minutes: Annotated[float | None, typer.Option(help="Minutes at most.")] = None,
+    resume: Annotated[str | None, typer.Option(help="Go on with a run that was stopped.")] = None,
+    allow_reduced: Annotated[
+        bool, typer.Option("--allow-reduced", help="Accept a sandbox below level 2.")
+    ] = False,
+) -> None:
+    """Adapts a harness to a task: propose, evaluate, accept, round after round."""
+    given: Globals = context.obj
+    settings = given.settings(
+        allow_reduced=True if allow_reduced else None,
+        adapt={
+            "task": task,
+            "solver": solver,
+            "proposer": proposer,
+            "harness": harness,
+            "rounds": rounds,
+            "candidates": candidates,
+            "accept": accept,
+            "feedback": feedback,
+            "grade": grade,
+            "test": test,
+        },
+        budget={
+            "usd": max_usd,
+            "calls": max_calls,
+            "tokens": max_tokens,
+            "minutes": max_minutes,
+            "trials": max_trials,
+        },
+    )
+    episode, spent = asyncio.run(_adapt(settings, given, resume))
+    _print(given, settings, episode, spent)
+
+
+def demo(
+    context: typer.Context,
+    task: Annotated[str, typer.Option(help="A Reasoning Gym family.")] = DEMO_TASK,
+    solver: Annotated[str, typer.Option(help="The frozen model that answers.")] = DEMO_SOLVER,
+    rounds: Annotated[int, typer.Option(help="Rounds at most.")] = 2,
+) -> None:
+    """Adapts the minimal harness to a real task with a real small model on this machine."""
+    from loriner.cli.models import ensure_pulled
+
+    given: Globals = context.obj
+    settings = given.settings(
+        adapt={
+            "task": task,
+            "solver": solver,
+            "proposer": "catalogue",
+            "rounds": rounds,
+            "candidates": 2,
+            "feedback": 8,
+            "grade": 16,
+            "test": 24,
+        }
+    )
+    ensure_pulled(solver, settings, given)
+    _say(
+        given,
+        f"The solver {solver} is a real, frozen model, run on this machine; {task} is a real benchmark.\n"
+        "Nothing is scripted but the proposer: it picks from a catalogue of known revisions (no model).",
+    )
+    episode, spent = asyncio.run(_adapt(settings, given, None))
+    _print(given, settings, episode, spent)
+    if not given.json:
+        from loriner.cli.render import next_steps
+
+        next_steps(episode)
+
+
+def _say(given: Globals, text: str) -> None:
+    if given.verbosity >= 0:
+        typer.echo(text, err=True)
+
+
+async def _adapt(settings: Settings, given: Globals, resume: str | None) -> tuple[Adaptation, Usage]:
+    from loriner.adapt import Plan
+    from loriner.adapt import adapt as run_adaptation
+    from loriner.cli.progress import watching
+    from loriner.runtime.levels import NEEDED
+    from loriner.workspace import named, task_of, workspace
+
+    if resume is not None:
+        settings = _as_it_was(settings, resume)
+    wanted = settings.adapt
+    async with workspace(settings, "adapting", needed_level=NEEDED) as opened:
+        task = task_of(settings)
+        solver = opened.model(named(wanted.solver, "solver", "--solver"))
+        proposer = opened.proposer(wanted.proposer)
+        start = opened.harness(wanted.harness or f"library:{task.seed_harness}", task.name)
+        plan = Plan(
+            rounds=wanted.rounds,
+            candidates=wanted.candidates,
+            accept=wanted.accept,
+            feedback=wanted.feedback,
+            grade=wanted.grade,
+            test=wanted.test,
+        )
+        with opened.run("adapt", resume=resume) as (run_id, summary), watching(given.verbosity) as observe:
+            try:
+                lab = opened.evaluator(run_id, solver, observe)
+                episode = await run_adaptation(
+                    task, start, lab, proposer, plan=plan, registry=opened.registry
+                )
+            finally:
+                await task.close()
+            summary |= _summary(episode)
+        return episode, opened.store.usage(run_id)
+
+
+def _as_it_was(settings: Settings, resume: str) -> Settings:
+    """The settings of the run that is resumed; only home and budget are taken from now."""
+    from loriner.config import Settings
+    from loriner.store.database import Store
+
+    store = Store.open(settings.home)
+    try:
+        then = Settings.model_validate(store.run(resume).config)
+    finally:
+        store.close()
+    return then.model_copy(update={"home": settings.home, "budget": settings.budget})
+
+
+def _summary(episode: Adaptation) -> dict[str, Any]:
+    from loriner.cli import documents
+
+    return {
+        "task": episode.task,
+        "seed": documents.standing(episode.seed),
+        "best": documents.standing(episode.best),
+        "rounds": len(episode.rounds),
+    }
+
+
+def _print(given: Globals, settings: Settings, episode: Adaptation, spent: Usage) -> None:
+    from loriner.cli import documents, render
+
+    if given.json:
+        documents.emit(documents.adaptation(episode, settings.adapt.solver or "", spent))
+    else:
+        render.adaptation(episode, settings.adapt.solver or "", spent)

@@ -1,0 +1,86 @@
+"""`diagnose`: why the trials of a run were not right, before and after."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loriner.cli.globals import Globals
+
+if TYPE_CHECKING:
+    from loriner.records import Question
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(diagnose)
+
+
+def diagnose(
+    context: typer.Context,
+    run: Annotated[str, typer.Argument(help="A run id, or its beginning.")],
+    purpose: Annotated[str, typer.Option(help="feedback, grade or test.")] = "grade",
+    examples: Annotated[int, typer.Option(min=0, help="Trials shown of each fault.")] = 1,
+) -> None:
+    """Why the trials of a run were not right: faults by harness, with the evidence."""
+    from loriner.cli import documents, render
+    from loriner.diagnose import diagnose as find
+
+    given: Globals = context.obj
+    with given.store() as store:
+        row = store.run(run)
+        trials = store.trials(row.id, purpose=purpose, with_calls=True)
+    questions = _questions(given, row.config, purpose)
+    found = [
+        (trial, diagnosis)
+        for trial in trials
+        if (question := questions.get(trial.question_id)) is not None
+        and (diagnosis := find(trial, _targets(question), question.text)) is not None
+    ]
+    counts = Counter((trial.harness_id, str(each.fault)) for trial, each in found)
+    if given.json:
+        documents.emit(
+            [
+                {
+                    "harness": trial.harness_id,
+                    "question": trial.question_id,
+                    "fault": str(each.fault),
+                    "evidence": each.evidence,
+                    "where": each.where,
+                }
+                for trial, each in found
+            ]
+        )
+        return
+    n = Counter(trial.harness_id for trial in trials)
+    render.table(
+        f"Faults in run {row.id}, {purpose} trials",
+        ["harness", "fault", "trials", "of"],
+        [[harness[:12], fault, count, n[harness]] for (harness, fault), count in counts.most_common()],
+    )
+    shown: Counter[tuple[str, str]] = Counter()
+    for trial, each in found:
+        key = (trial.harness_id, str(each.fault))
+        shown[key] += 1
+        if shown[key] <= examples:
+            typer.echo(
+                f"{trial.harness_id[:12]} {trial.question_id} {each.fault}: {each.evidence} ({each.where})"
+            )
+
+
+def _targets(question: Question) -> list[str]:
+    from loriner.records import target_texts
+
+    return target_texts(question.target)
+
+
+def _questions(given: Globals, config: object, purpose: str) -> dict[str, Question]:
+    """The questions of the run's task, which is opened anew: the store holds no target."""
+    from loriner.config import Settings
+    from loriner.tasks.splits import split_named
+    from loriner.workspace import task_of
+
+    then = Settings.model_validate(config)
+    task = task_of(then.model_copy(update={"home": given.settings().home}))
+    return {question.id: question for question in task.questions(split_named(purpose))}

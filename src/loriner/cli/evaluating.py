@@ -1,0 +1,138 @@
+"""`evaluate` and `propose`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loriner.cli.globals import Globals
+
+if TYPE_CHECKING:
+    from loriner.config import Settings
+    from loriner.records import Evaluation
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(evaluate)
+    app.command()(propose)
+
+
+TaskArgument = Annotated[
+    str | None, typer.Argument(help="A task name, rg:FAMILY, or a task folder; default: from loriner.toml.")
+]
+SolverOption = Annotated[str | None, typer.Option(help="The frozen model that answers.")]
+HarnessOption = Annotated[str | None, typer.Option(help="A version, library:NAME or a file.")]
+
+
+def evaluate(
+    context: typer.Context,
+    task: TaskArgument = None,
+    solver: SolverOption = None,
+    harness: HarnessOption = None,
+    split: Annotated[str, typer.Option(help="feedback, grade or test.")] = "grade",
+    limit: Annotated[int | None, typer.Option(min=1, help="Questions at most.")] = None,
+    samples: Annotated[int, typer.Option(min=1, help="Trials of each question.")] = 1,
+    fail_under: Annotated[float | None, typer.Option(help="Exit 1 when the mean is below this.")] = None,
+    resume: Annotated[str | None, typer.Option(help="Go on with a run that was stopped.")] = None,
+) -> None:
+    """Scores one harness on a task, with n and a 95 % interval."""
+    from loriner.cli import documents, render
+
+    given: Globals = context.obj
+    settings = given.settings(adapt={"task": task, "solver": solver, "harness": harness})
+    run_id, name, harness_id, result = asyncio.run(
+        _evaluate(settings, given, split=split, limit=limit, samples=samples, resume=resume)
+    )
+    if given.json:
+        documents.emit(documents.evaluation(run_id, name, harness_id, settings.adapt.solver or "", result))
+    else:
+        render.evaluation(run_id, name, harness_id, settings.adapt.solver or "", result)
+    if fail_under is not None and (result.mean_score is None or result.mean_score < fail_under):
+        raise typer.Exit(1)
+
+
+async def _evaluate(
+    settings: Settings, given: Globals, *, split: str, limit: int | None, samples: int, resume: str | None
+) -> tuple[str, str, str, Evaluation]:
+    from loriner.cli.progress import watching
+    from loriner.tasks.splits import split_named
+    from loriner.workspace import named, task_of, workspace
+
+    wanted = settings.adapt
+    async with workspace(settings) as opened:
+        task = task_of(settings)
+        try:
+            solver = opened.model(named(wanted.solver, "solver", "--solver"))
+            harness = opened.harness(wanted.harness or f"library:{task.seed_harness}", task.name)
+            questions = task.questions(split_named(split))[:limit]
+            with (
+                opened.run("evaluate", resume=resume) as (run_id, summary),
+                watching(given.verbosity) as observe,
+            ):
+                lab = opened.evaluator(run_id, solver, observe)
+                result = await lab.evaluate(task, harness, questions, purpose=split, samples=samples)
+                summary |= {"task": task.name, "harness": harness.id, "score": result.mean_score}
+            return run_id, task.name, harness.id, result
+        finally:
+            await task.close()
+
+
+def propose(
+    context: typer.Context,
+    task: TaskArgument = None,
+    solver: SolverOption = None,
+    proposer: Annotated[str | None, typer.Option(help="`catalogue`, or a model.")] = None,
+    harness: HarnessOption = None,
+    candidates: Annotated[int, typer.Option("-k", "--candidates", min=1, help="Completions.")] = 1,
+    feedback: Annotated[int | None, typer.Option(help="Questions shown to the proposer.")] = None,
+    print_prompt: Annotated[
+        bool, typer.Option("--print-prompt", help="Print what the proposer reads.")
+    ] = False,
+) -> None:
+    """Shows what a proposer would change, and whether the edits apply; grades nothing."""
+    given: Globals = context.obj
+    settings = given.settings(
+        adapt={"task": task, "solver": solver, "proposer": proposer, "harness": harness, "feedback": feedback}
+    )
+    asyncio.run(_propose(settings, given, candidates, print_prompt))
+
+
+async def _propose(settings: Settings, given: Globals, k: int, print_prompt: bool) -> None:
+    from loriner.cli import documents, render
+    from loriner.cli.progress import watching
+    from loriner.propose.context import brief_of, make_context
+    from loriner.propose.prompt import messages
+    from loriner.propose.proposer import propose as write
+    from loriner.workspace import named, task_of, workspace
+
+    wanted = settings.adapt
+    async with workspace(settings) as opened:
+        task = task_of(settings)
+        try:
+            harness = opened.harness(wanted.harness or f"library:{task.seed_harness}", task.name)
+            proposer = opened.proposer(wanted.proposer)
+            solver = opened.model(named(wanted.solver, "solver", "--solver"))
+            questions = task.questions("feedback")[: wanted.feedback]
+            with opened.run("propose") as (run_id, summary), watching(given.verbosity) as observe:
+                lab = opened.evaluator(run_id, solver, observe)
+                trials = await lab.evaluate(task, harness, questions, purpose="feedback")
+                seen = make_context(
+                    brief_of(task.name, task.description, task.tools), harness, trials, questions, round=1
+                )
+                if print_prompt:
+                    render.prompt(messages(seen))
+                rollouts = [await write(proposer, seen, index) for index in range(k)]
+                for each in rollouts:
+                    await opened.store.add_rollout(run_id, each)
+                summary |= {
+                    "task": task.name,
+                    "candidates": sum(each.candidate is not None for each in rollouts),
+                }
+        finally:
+            await task.close()
+    if given.json:
+        documents.emit(documents.proposals(run_id, task.name, proposer.name, harness, rollouts))
+    else:
+        render.proposals(harness, rollouts)

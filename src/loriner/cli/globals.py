@@ -1,0 +1,71 @@
+"""The options that every command takes, wherever they stand on the line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from loriner.config import Settings
+    from loriner.store.database import Store
+
+_WITH_VALUE = frozenset({"--home", "--config", "--set", "--seed"})
+_ALONE = frozenset({"--json", "--offline", "-q", "--quiet", "-v", "--verbose"})
+
+
+def hoisted(arguments: Sequence[str]) -> list[str]:
+    """The arguments with the global options moved to the front, where the root command reads them."""
+    front: list[str] = []
+    rest: list[str] = []
+    remaining = list(arguments)
+    while remaining:
+        each = remaining.pop(0)
+        if each == "--":
+            return [*front, *rest, each, *remaining]
+        if each in _WITH_VALUE:
+            front += [each, *remaining[:1]]
+            del remaining[:1]
+        elif each in _ALONE or each.partition("=")[0] in _WITH_VALUE:
+            front.append(each)
+        else:
+            rest.append(each)
+    return [*front, *rest]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Globals:
+    """The global options as given; None means: not given."""
+
+    home: Path | None
+    config: Path | None
+    assignments: tuple[str, ...]
+    json: bool
+    seed: int | None
+    offline: bool | None
+    verbosity: int
+    """-1 quiet, 0, 1 verbose."""
+
+    def settings(self, **flags: Any) -> Settings:
+        """The settings with the file, the environment, `--set` and the given flags laid over the defaults.
+
+        Raises:
+            ConfigError: as `loriner.config.load`.
+        """
+        from loriner import config
+
+        loaded = config.load(self.config, self.assignments)
+        return config.changed(loaded, home=self.home, seed=self.seed, offline=self.offline, **flags)
+
+    @contextmanager
+    def store(self) -> Iterator[Store]:
+        """The store of the home directory, closed afterwards."""
+        from loriner.store.database import Store
+
+        opened = Store.open(self.settings().home)
+        try:
+            yield opened
+        finally:
+            opened.close()

@@ -1,0 +1,166 @@
+"""The registry's verbs: `log`, `show`, `diff`, `revert`, `tag`, `blame`, `export`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loriner.cli.globals import Globals
+
+if TYPE_CHECKING:
+    from loriner.records import Harness
+    from loriner.store.registry import Registry
+
+VersionArgument = Annotated[str, typer.Argument(help="A version (id, tag, branch), library:NAME or a file.")]
+
+
+def register(app: typer.Typer) -> None:
+    for verb in (log, show, diff, revert, tag, blame, bisect, export):
+        app.command()(verb)
+
+
+def _harness(given: Globals, name: str) -> Harness:
+    from loriner.store.registry import Registry
+    from loriner.workspace import find_harness
+
+    with given.store() as store:
+        return find_harness(name, store, Registry.open(given.settings().home))
+
+
+@contextmanager
+def _registry(given: Globals) -> Iterator[Registry]:
+    from loriner.store.registry import Registry
+
+    yield Registry.open(given.settings().home)
+
+
+def log(context: typer.Context, task: Annotated[str, typer.Argument(help="A task's name.")]) -> None:
+    """The versions of a task, newest first."""
+    from loriner.cli import documents, render
+
+    given: Globals = context.obj
+    with _registry(given) as registry:
+        entries = registry.log(task)
+    if given.json:
+        documents.emit([each.as_json() for each in entries])
+        return
+    rows = [
+        [each.sha[:10], each.harness_id[:12], each.round, each.score, each.subject, each.when]
+        for each in entries
+    ]
+    render.table(f"Versions of {task}", ["commit", "harness", "round", "score", "what", "when"], rows)
+
+
+def show(context: typer.Context, harness: VersionArgument) -> None:
+    """The source of a harness."""
+    from loriner.cli import documents
+
+    given: Globals = context.obj
+    found = _harness(given, harness)
+    if given.json:
+        documents.emit({"harness": found.id, "source": found.source})
+    else:
+        typer.echo(found.source, nl=False)
+
+
+def diff(context: typer.Context, old: VersionArgument, new: VersionArgument) -> None:
+    """What changed from one harness to another, with how its structure grew."""
+    from loriner.cli import documents, render
+    from loriner.harness.structure import compare
+
+    given: Globals = context.obj
+    before, after = _harness(given, old), _harness(given, new)
+    growth = compare(before.source, after.source)
+    if given.json:
+        documents.emit(
+            {
+                "old": before.id,
+                "new": after.id,
+                "growth": growth.label,
+                "diff": render.diff_text(before, after),
+            }
+        )
+    else:
+        render.diff(before.source, after.source, before.id[:12], after.id[:12])
+        typer.echo(f"Structure: {growth.label}")
+
+
+def revert(
+    context: typer.Context,
+    task: Annotated[str, typer.Argument(help="A task's name.")],
+    version: Annotated[str, typer.Argument(help="The version to go back to.")],
+) -> None:
+    """Makes an earlier version the task's current one again, as a new commit."""
+    given: Globals = context.obj
+    with _registry(given) as registry:
+        typer.echo(f"{task} is at {registry.revert(task, version)[:10]}, with the source of {version}")
+
+
+def tag(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The tag.")],
+    version: Annotated[str, typer.Argument(help="What it names.")],
+) -> None:
+    """Names a version."""
+    given: Globals = context.obj
+    with _registry(given) as registry:
+        typer.echo(f"{name} is {registry.tag(name, version)[:10]}")
+
+
+def blame(context: typer.Context, version: Annotated[str, typer.Argument(help="A version.")]) -> None:
+    """For each line: the version that brought it, and the change in score it came with."""
+    from loriner.cli import documents
+
+    given: Globals = context.obj
+    from loriner.store.blame import blame as find
+
+    with _registry(given) as registry:
+        lines = find(registry, version)
+    if given.json:
+        documents.emit([each.as_json() for each in lines])
+        return
+    for each in lines:
+        change = "" if each.entry.change is None else f"{each.entry.change:+.2f}"
+        typer.echo(f"{each.entry.sha[:8]} round {each.entry.round:<3} {change:>6} | {each.text}")
+
+
+def bisect(
+    context: typer.Context,
+    run: Annotated[str, typer.Argument(help="A run of adapt.")],
+    question: Annotated[str, typer.Argument(help="A question's id.")],
+) -> None:
+    """From which version of a run a question went wrong, read from its trials."""
+    from loriner.cli import documents, render
+    from loriner.store.bisect import bisect as find
+
+    given: Globals = context.obj
+    with given.store() as store, _registry(given) as registry:
+        turn = find(store, registry, store.run(run).id, question)
+    wrong = turn.first_wrong.entry.sha if turn.first_wrong else None
+    if given.json:
+        steps = [
+            {"sha": each.entry.sha, "harness": each.entry.harness_id, "score": each.score}
+            for each in turn.steps
+        ]
+        documents.emit({"question": question, "steps": steps, "first_wrong": wrong})
+        return
+    rows = [[each.entry.sha[:10], each.entry.round, each.entry.subject, each.score] for each in turn.steps]
+    render.table(f"Question {question}", ["commit", "round", "what", "score"], rows)
+    typer.echo(f"wrong from {wrong[:10]} on" if wrong else "right at the end")
+
+
+def export(
+    context: typer.Context,
+    harness: VersionArgument,
+    out: Annotated[Path, typer.Option("-o", "--out", help="The directory to write.")] = Path("harness"),
+) -> None:
+    """Writes a harness that runs with plain Python, without this package."""
+    from loriner.store.package import export_harness
+
+    given: Globals = context.obj
+    written = export_harness(_harness(given, harness), out)
+    typer.echo("\n".join(str(path) for path in written))

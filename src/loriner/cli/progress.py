@@ -1,0 +1,111 @@
+"""What a person sees while a run works: a bar on a terminal, plain lines elsewhere, nothing with `-q`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from loriner.evaluate import Observer, silent
+from loriner.records import Trial
+
+LINE_EVERY_S = 5.0
+
+
+@contextmanager
+def watching(verbosity: int, *, plain_ok: bool = True) -> Iterator[Observer]:
+    """An observer that shows the run on stderr while the block runs."""
+    console = Console(stderr=True)
+    if verbosity < 0:
+        yield silent
+    elif console.is_terminal:
+        with _Bars(console).shown() as bars:
+            yield bars
+    else:
+        yield _Lines()
+
+
+class _Told:
+    """The words for each event; the subclasses say where they go."""
+
+    def say(self, text: str) -> None:
+        raise NotImplementedError
+
+    def __call__(self, event: str, /, **facts: Any) -> None:
+        if event == "rollout" and facts["rollout"].failure is not None:
+            failure = facts["rollout"].failure
+            self.say(f"edit refused: {failure.code}: {failure.message.splitlines()[0]}")
+        elif event == "round":
+            self._round(facts["round"])
+        elif event == "note":
+            self.say(facts["text"])
+
+    def _round(self, made: Any) -> None:
+        grades = [each.grade.mean_score for each in made.attempts if each.grade is not None]
+        tried = ", ".join("?" if grade is None else f"{grade:.2f}" for grade in grades) or "no candidate"
+        verdict = "accepted" if made.accepted is not None else "nothing accepted"
+        now = "?" if made.grade is None else f"{made.grade:.2f}"
+        self.say(f"round {made.number}: candidates {tried}; {verdict}; current {now}")
+
+
+class _Lines(_Told):
+    """A line now and then for each evaluation under way."""
+
+    def __init__(self) -> None:
+        self.counts: dict[tuple[str, str], list[int]] = {}
+        self.last = 0.0
+
+    def say(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    def __call__(self, event: str, /, **facts: Any) -> None:
+        super().__call__(event, **facts)
+        if event == "evaluating" and facts["n_missing"]:
+            self.counts[facts["purpose"], facts["harness"].id] = [0, facts["n_missing"]]
+        elif event == "trial":
+            self._step(facts["purpose"], facts["trial"].harness_id)
+
+    def _step(self, purpose: str, harness_id: str) -> None:
+        counts = self.counts[purpose, harness_id]
+        counts[0] += 1
+        if counts[0] == counts[1] or time.monotonic() - self.last > LINE_EVERY_S:
+            self.last = time.monotonic()
+            self.say(f"{purpose} {harness_id[:8]}: {counts[0]}/{counts[1]} trials")
+
+
+class _Bars(_Told):
+    def __init__(self, console: Console) -> None:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self.progress = Progress(*columns, console=console, transient=True)
+        self.open: dict[tuple[str, str], TaskID] = {}
+
+    @contextmanager
+    def shown(self) -> Iterator[_Bars]:
+        with self.progress:
+            yield self
+
+    def say(self, text: str) -> None:
+        self.progress.console.print(text, markup=False, highlight=False)
+
+    def __call__(self, event: str, /, **facts: Any) -> None:
+        super().__call__(event, **facts)
+        if event == "evaluating" and facts["n_missing"]:
+            key = (facts["purpose"], facts["harness"].id)
+            label = f"{facts['purpose']:<8} {facts['harness'].id[:8]}"
+            self.open[key] = self.progress.add_task(label, total=facts["n_missing"])
+        elif event == "trial":
+            self._step(facts["purpose"], facts["trial"])
+
+    def _step(self, purpose: str, trial: Trial) -> None:
+        bar = self.open.get((purpose, trial.harness_id))
+        if bar is None:
+            return
+        self.progress.advance(bar)
+        if self.progress.tasks[self.progress.task_ids.index(bar)].finished:
+            self.progress.remove_task(bar)
+            del self.open[purpose, trial.harness_id]

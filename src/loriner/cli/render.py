@@ -1,0 +1,181 @@
+"""What a person reads on stdout: tables with n and intervals, diffs, and what to do next."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from loriner.adapt import Adaptation, Standing
+from loriner.models.base import Message
+from loriner.records import Evaluation, Fault, Harness, Rollout, Status, Usage
+from loriner.statistics import Interval, interval
+
+BAR_WIDTH = 24
+
+
+def console() -> Console:
+    """Stdout. Off a terminal it is plain text, wide enough for a diff."""
+    out = Console(highlight=False)
+    return out if out.is_terminal else Console(highlight=False, width=120)
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Prints a table; numbers stand to the right."""
+    made = Table(title=title or None, title_justify="left", header_style="bold")
+    listed = [list(row) for row in rows]
+    for index, name in enumerate(columns):
+        numeric = bool(listed) and all(isinstance(row[index], (int, float)) for row in listed)
+        made.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in listed:
+        made.add_row(*(escape(_cell(each)) for each in row))
+    console().print(made)
+
+
+def _cell(value: Any) -> str:
+    return "-" if value is None else str(value)
+
+
+def interval_text(each: Interval) -> str:
+    return f"{each.mean:.2f} [{each.low:.2f}, {each.high:.2f}]"
+
+
+def _score(evaluation: Evaluation | None) -> tuple[str, int]:
+    if evaluation is None or not evaluation.scores:
+        return "-", 0
+    found = interval(list(evaluation.scores.values()))
+    return interval_text(found), found.n
+
+
+def evaluation(run: str, task: str, harness: str, solver: str, result: Evaluation) -> None:
+    """Score, statuses and the level of the sandbox."""
+    text, n = _score(result)
+    statuses = Counter(str(trial.status) for trial in result.trials)
+    table(
+        f"{task}, {result.purpose} questions",
+        ["harness", "solver", "score, 95 % interval", "n", "completed"],
+        [[harness[:12], solver, text, n, f"{result.completion_rate:.2f}"]],
+    )
+    console().print("Trials: " + ", ".join(f"{name} {count}" for name, count in statuses.most_common()))
+    if statuses[Status.INFRA_ERROR]:
+        console().print("infra_error trials failed through no fault of the harness and are not in the mean.")
+    console().print(f"Sandbox level {result.level}. Run {run}: loriner runs show {run}")
+
+
+def adaptation(episode: Adaptation, solver: str, spent: Usage) -> None:
+    """The table of seed and best, the rounds, the accepted diff, the faults before and after, the bill."""
+    out = console()
+    rows = [_standing_row("seed", episode.seed), _standing_row("best", episode.best)]
+    table(
+        f"{episode.task}: solver {solver} (frozen), proposer {episode.proposer}",
+        ["harness", "id", "grade, 95 % interval", "n", "sealed test, 95 % interval", "n"],
+        rows,
+    )
+    _rounds(episode)
+    if episode.best.harness.id == episode.seed.harness.id:
+        out.print("No revision was accepted: the seed harness stands.")
+    else:
+        out.print("\n[bold]What was accepted[/bold]")
+        diff(episode.seed.harness.source, episode.best.harness.source, "seed", "best")
+    _faults(episode.seed.faults, episode.best.faults)
+    usd = "unpriced" if spent.usd is None else f"USD {spent.usd:.4f}"
+    out.print(
+        f"\nSpent: {spent.calls} model calls, {spent.prompt_tokens:,} + {spent.completion_tokens:,} tokens, "
+        f"{usd}, {spent.seconds:.0f} s. Run {episode.run_id}"
+    )
+
+
+def _standing_row(name: str, each: Standing) -> list[Any]:
+    grade, n_grade = _score(each.grade)
+    test, n_test = _score(each.test)
+    return [name, each.harness.id[:12], grade, n_grade, test, n_test]
+
+
+def _rounds(episode: Adaptation) -> None:
+    rows = [
+        [
+            each.number,
+            index + 1,
+            _what(attempt.rollout),
+            "-"
+            if attempt.grade is None or attempt.grade.mean_score is None
+            else f"{attempt.grade.mean_score:.2f}",
+            attempt.decision.reason if attempt.decision else "",
+        ]
+        for each in episode.rounds
+        for index, attempt in enumerate(each.attempts)
+    ]
+    if rows:
+        table("Rounds", ["round", "candidate", "revision", "grade", "verdict"], rows)
+
+
+def _what(rollout: Rollout) -> str:
+    if rollout.failure is not None:
+        return f"refused: {rollout.failure.code}"
+    note = rollout.revision.note if rollout.revision else ""
+    return note.strip().splitlines()[0][:70] if note.strip() else "(no words)"
+
+
+def _faults(before: Counter[Fault], after: Counter[Fault]) -> None:
+    if not before and not after:
+        return
+    out = console()
+    out.print("\n[bold]Faults on the grade questions[/bold]")
+    top = max([*before.values(), *after.values(), 1])
+    for fault in sorted({*before, *after}, key=lambda each: -before[each]):
+        for label, count in (("before", before[fault]), ("after", after[fault])):
+            name = str(fault) if label == "before" else ""
+            out.print(f"  {name:<14} {label:<7} {'█' * round(BAR_WIDTH * count / top)} {count}")
+
+
+def diff_text(old: Harness, new: Harness) -> str:
+    """A unified diff as text."""
+    lines = difflib.unified_diff(
+        old.source.splitlines(), new.source.splitlines(), old.id[:12], new.id[:12], lineterm=""
+    )
+    return "\n".join(lines)
+
+
+def diff(old: str, new: str, old_name: str, new_name: str) -> None:
+    """A unified diff, coloured on a terminal."""
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), old_name, new_name, lineterm="")
+    colours = {"+": "green", "-": "red", "@": "cyan"}
+    for line in lines:
+        console().print(Text(line, style=colours.get(line[:1], "")), soft_wrap=True)
+
+
+def next_steps(episode: Adaptation) -> None:
+    """The three commands to try after the demo."""
+    run = episode.run_id
+    console().print(
+        "\n[bold]Next[/bold]\n"
+        f"  loriner export {episode.best.harness.id[:12]} -o best/      # the program, without this package\n"
+        f"  loriner runs show {run}   # every trial of this run\n"
+        "  loriner adapt TASK_FOLDER --solver http://localhost:8000/v1::MODEL   # your own task and model"
+    )
+
+
+def prompt(messages: Sequence[Message]) -> None:
+    """The prompt of a proposer, as it reads it."""
+    for each in messages:
+        console().print(Text(f"--- {each.role} ---", style="bold"))
+        console().print(Text(each.content), soft_wrap=True)
+
+
+def proposals(harness: Harness, rollouts: Sequence[Rollout]) -> None:
+    """Each completion as a diff, or the reason why it is none."""
+    for each in rollouts:
+        title = f"Candidate {each.index + 1}"
+        if each.failure is not None or each.candidate is None:
+            message = each.failure.message if each.failure else ""
+            code = each.failure.code if each.failure else "none"
+            console().print(Text(f"{title}: refused: {code}\n{message}"), soft_wrap=True)
+            continue
+        console().print(Text(f"{title}: {_what(each)}"))
+        diff(harness.source, each.candidate.source, harness.id[:12], each.candidate.id[:12])

@@ -1,0 +1,110 @@
+"""`runs list` and `runs show`: what was done, read from the store while it happens or later."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Any
+
+import typer
+
+from loriner.cli.globals import Globals
+
+app = typer.Typer(help="What was run.", no_args_is_help=True)
+
+
+def register(root: typer.Typer) -> None:
+    """Nothing at the root: `runs` is a group."""
+
+
+@app.command("list")
+def list_(context: typer.Context, limit: Annotated[int, typer.Option(min=1)] = 20) -> None:
+    """The latest runs, newest first."""
+    from loriner.cli import documents, render
+
+    given: Globals = context.obj
+    with given.store() as store:
+        rows = store.runs(limit)
+        if given.json:
+            documents.emit([documents.run(row, store.usage(row.id)) for row in rows])
+            return
+        render.table(
+            "Runs" if rows else "No runs yet",
+            ["run", "command", "task", "status", "started", "calls"],
+            [
+                [
+                    row.id,
+                    row.command,
+                    row.summary.get("task", row.config.get("adapt", {}).get("task")),
+                    row.status,
+                    row.started,
+                    store.usage(row.id).calls,
+                ]
+                for row in rows
+            ],
+        )
+
+
+@app.command()
+def show(
+    context: typer.Context, run: Annotated[str, typer.Argument(help="A run id, or its beginning.")]
+) -> None:
+    """One run: its candidates with codes and scores, its trials by status, its bill."""
+    from loriner.cli import documents, render
+
+    given: Globals = context.obj
+    with given.store() as store:
+        row = store.run(run)
+        trials = store.trials(row.id)
+        rollouts = store.rollouts(row.id)
+        spent = store.usage(row.id)
+    if given.json:
+        documents.emit(
+            {
+                **documents.run(row, spent),
+                "candidates": [documents.rollout(each) for each in rollouts],
+                "trials": [documents.trial(each) for each in trials],
+            }
+        )
+        return
+    render.table(f"Run {row.id}", ["what", "value"], _facts(row, spent))
+    render.table(
+        "Candidates",
+        ["context", "index", "outcome", "harness"],
+        [
+            [
+                each.context_id,
+                each.index,
+                each.failure.code if each.failure else "candidate",
+                each.candidate.id[:12] if each.candidate else None,
+            ]
+            for each in rollouts
+        ],
+    )
+    render.table("Trials", ["harness", "status", "n", "mean score"], _by_status(trials))
+
+
+def _facts(row: Any, spent: Any) -> list[list[Any]]:
+    usd = "unpriced" if spent.usd is None else f"{spent.usd:.4f}"
+    return [
+        ["command", row.command],
+        ["status", row.status],
+        ["started", row.started],
+        ["finished", row.finished],
+        ["seed", row.seed],
+        ["model calls", spent.calls],
+        ["tokens in, out", f"{spent.prompt_tokens:,}, {spent.completion_tokens:,}"],
+        ["USD", usd],
+    ]
+
+
+def _by_status(trials: Any) -> list[list[Any]]:
+    groups: Counter[tuple[str, str]] = Counter((each.harness_id[:12], str(each.status)) for each in trials)
+    rows = []
+    for (harness, status), n in groups.most_common():
+        scores = [
+            each.score
+            for each in trials
+            if (each.harness_id[:12], str(each.status)) == (harness, status) and each.score is not None
+        ]
+        rows.append([harness, status, n, f"{sum(scores) / len(scores):.2f}" if scores else None])
+    return rows

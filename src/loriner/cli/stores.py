@@ -1,0 +1,61 @@
+"""`store check | export | merge`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from loriner.cli.globals import Globals
+from loriner.errors import StoreError
+
+app = typer.Typer(help="The feedback store.", no_args_is_help=True)
+
+
+@app.command()
+def check(context: typer.Context) -> None:
+    """Whether the store and the registry are whole and agree. Exit 6 otherwise."""
+    from loriner.cli import documents
+    from loriner.store.check import check as run_check
+
+    given: Globals = context.obj
+    found = run_check(given.settings().home)
+    if given.json:
+        documents.emit({"problems": list(found.problems), "counts": dict(found.counts)})
+    else:
+        typer.echo(
+            "\n".join(found.problems)
+            or "whole: " + ", ".join(f"{n:,} {what}" for what, n in found.counts.items())
+        )
+    if found.problems:
+        raise StoreError("the store is damaged: restore it from a copy, or export what can be read")
+
+
+@app.command()
+def export(
+    context: typer.Context,
+    what: Annotated[str, typer.Option(help="trials, sft or grpo.")] = "trials",
+    format: Annotated[str, typer.Option(help="jsonl or parquet.")] = "jsonl",
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="The file to write; default WHAT.FORMAT.")
+    ] = None,
+) -> None:
+    """Writes stored facts for other tools."""
+    from loriner.store.export import export as write
+
+    given: Globals = context.obj
+    path = out or Path(f"{what}.{format}")
+    with given.store() as store:
+        typer.echo(f"{write(store, what, format, path):,} rows in {path}")
+
+
+@app.command()
+def merge(
+    context: typer.Context, other: Annotated[Path, typer.Argument(help="The home directory to take from.")]
+) -> None:
+    """Takes over the runs of another home; doing it twice changes nothing."""
+    from loriner.store.merge import merge as run_merge
+
+    given: Globals = context.obj
+    typer.echo(f"{run_merge(given.settings().home, other):,} rows taken from {other}")

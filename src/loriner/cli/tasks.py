@@ -1,0 +1,128 @@
+"""`tasks list | show | check | new`."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loriner.cli.globals import Globals
+
+if TYPE_CHECKING:
+    from loriner.tasks.base import Task
+
+app = typer.Typer(help="Tasks: questions with a scorer.", no_args_is_help=True)
+
+TaskArgument = Annotated[str, typer.Argument(help="A task name, rg:FAMILY, or a task folder.")]
+
+
+def _open(context: typer.Context, name: str) -> Task:
+    from loriner.workspace import task_of
+
+    return task_of(context.obj.settings(adapt={"task": name}))
+
+
+@app.command("list")
+def list_(context: typer.Context) -> None:
+    """The tasks that can be named."""
+    from loriner.cli import documents, render
+    from loriner.tasks.named import known_tasks
+
+    given: Globals = context.obj
+    own = given.settings().task
+    names = [*([own.name] if own else []), *known_tasks()]
+    if given.json:
+        documents.emit(names)
+    else:
+        render.table("Tasks", ["name"], [[name] for name in names])
+        typer.echo("Also: the path of a task folder (loriner tasks new NAME writes one)")
+
+
+@app.command()
+def show(context: typer.Context, task: TaskArgument) -> None:
+    """What a task asks, how it scores, and one question of its feedback split with the target."""
+    from loriner.cli import documents, render
+    from loriner.tasks.base import SPLITS
+
+    given: Globals = context.obj
+    opened = _open(context, task)
+    counts = {split: len(opened.questions(split)) for split in SPLITS}
+    example = next(iter(opened.questions("feedback")), None)
+    document = {
+        "name": opened.name,
+        "description": opened.description,
+        "seed_harness": opened.seed_harness,
+        "tools": sorted({*opened.tools, "run_python"}),
+        "questions": counts,
+        "example": None if example is None else {"question": example.text, "target": example.target},
+    }
+    if given.json:
+        documents.emit(document)
+    else:
+        render.table(
+            opened.name,
+            ["what", "value"],
+            [
+                ["description", opened.description],
+                ["starts from", f"library:{opened.seed_harness}"],
+                ["tools", ", ".join(sorted({*opened.tools, "run_python"}))],
+                *[[f"{split} questions", n] for split, n in counts.items()],
+                ["one question", "none" if example is None else example.text],
+                ["its target", None if example is None else example.target],
+            ],
+        )
+
+
+@app.command()
+def check(context: typer.Context, task: TaskArgument) -> None:
+    """Scores the right answers, which must be 1, and empty ones, which must be 0. Exit 1 otherwise."""
+    from loriner.cli import documents, render
+    from loriner.tasks.check import check as run_check
+
+    given: Globals = context.obj
+    report = asyncio.run(run_check(_open(context, task)))
+    if given.json:
+        documents.emit({**asdict(report), "passed": report.passed})
+    else:
+        render.table(
+            f"Check of {report.task}",
+            ["what", "found"],
+            [
+                ["questions", ", ".join(f"{split} {n}" for split, n in report.n.items())],
+                [
+                    "right answers that score 1",
+                    f"{report.n_checked - len(report.wrong_gold)} of {report.n_checked}",
+                ],
+                *[
+                    [f"  not {each.question_id}", f"scores {each.score:g} {each.detail}"]
+                    for each in report.wrong_gold[:5]
+                ],
+                ["an empty answer scores", f"{report.empty_score:g}"],
+                [
+                    "a constant answer scores",
+                    f"{report.constant_score:.3f} ({report.constant_answer[:60]!r})",
+                ],
+                ["median question", f"{report.median_question_length} characters"],
+                ["verdict", "sound" if report.passed else "NOT SOUND: mend the scorer or the answers"],
+            ],
+        )
+    if not report.passed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def new(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The new task's name.")],
+    folder: Annotated[Path | None, typer.Option(help="Where to write it; default tasks/NAME.")] = None,
+) -> None:
+    """Writes a task folder that runs as it is: edit its questions and its scorer."""
+    from loriner.tasks.scaffold import scaffold
+
+    written = scaffold(folder or Path("tasks") / name, name)
+    typer.echo(
+        f"wrote {written}: items.jsonl, score.py, task.toml\ncheck it with: loriner tasks check {written}"
+    )

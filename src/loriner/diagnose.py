@@ -1,0 +1,311 @@
+"""Why a trial was not right, from its own transcript, with the evidence.
+
+The order of the questions asked, and why:
+
+1. How did it end? Timeout, budget, misuse and crash are facts that the host saw. They come first even if
+   a reply held the target: until the program runs to its end, nothing else about it matters.
+2. Is the answer the target in another dress (`format`), or does a reply or a tool's output state the
+   target while the answer does not (`extraction`)? Then the solver had it, and the program lost it.
+3. Was a call refused, failed, empty, cut, or its output left unused (`communication`)? Then the solver
+   was never heard, and what it can do is not known.
+4. None of these: `reasoning`.
+
+Not guaranteed: 2 and 3 are inferences from text. Their accuracy on hand-labelled trials of a real model is
+in docs/diagnosis.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from loriner.forms import Place, forms, has_conclusion, mentions, same, states, wraps
+from loriner.records import Call, Fault, Status, Trial
+
+_ENDINGS = {
+    Status.TIMEOUT: Fault.TIMEOUT,
+    Status.BUDGET_EXCEEDED: Fault.BUDGET,
+    Status.BAD_ANSWER: Fault.API_MISUSE,
+    Status.DENIED: Fault.API_MISUSE,
+    Status.MEMORY_LIMIT: Fault.CRASH,
+    Status.OUTPUT_LIMIT: Fault.CRASH,
+    Status.PROTOCOL_ERROR: Fault.CRASH,
+    Status.SKIPPED_AFTER_CRASH: Fault.CRASH,
+}
+_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<name>.+)\n(?: {4}(?P<source>.+))?')
+_BUDGET = re.compile(
+    r"BudgetExceeded|\bbudget\b|\bcalls? (?:it|this run) may make|\bmay make \d+ calls", re.I
+)
+_CONTRACT = re.compile(
+    r"\bmodel(?:\.\w+)?\(|\bthe model has no argument|\bModel\.|'Model' object|\bprompt must be text|"
+    r"\ba message(?:'s|s)? |\b(?:temperature|max_tokens|stop|n) (?:must|may)\b|\bnot grant the tool|"
+    r"\bNo module named|\bcannot import name|\btakes its other arguments by keyword|\bgot two values for"
+)
+_REPLY_AS_OBJECT = re.compile(
+    r"'str' object has no attribute '(?:text|content|choices|message|messages|output|answer|reply|response)'|"
+    r"string indices must be integers"
+)
+_REPLY_KEY = re.compile(
+    r"\[\s*['\"](?:text|content|choices|message|output|role|response|reply)['\"]\s*\]|\.\w+"
+)
+_FAILED_OUTPUT = re.compile(r"^(?:Traceback \(most recent call last\)|\w*(?:Error|Exception): )", re.M)
+_NOTHING = frozenset({"", "[]", "{}", "null", "none", '""'})
+_FALLBACKS = frozenset({"", "none", "null", "unknown", "n a", "error", "no answer", "not found", "nan"})
+_VERDICT_TOKENS = 8
+"""A last reply up to this length may have steered the program without being quoted ("Yes, correct.")."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The fault of one trial."""
+
+    fault: Fault
+    evidence: str
+    """What shows it, with what was found and, where there is one, the cure."""
+    where: str
+    """`call 2 (model), line 5`, `answer`, or the line of the program: `harness.py, line 7 in solve: …`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The faults of a set of trials."""
+
+    n_trials: int
+    """Trials that counted, right ones included."""
+    counts: Counter[Fault]
+    examples: dict[Fault, tuple[Trial, Diagnosis]]
+    """The first trial of each fault."""
+
+    @property
+    def n_right(self) -> int:
+        return self.n_trials - self.counts.total()
+
+
+def diagnose(trial: Trial, target: str | Sequence[str], question: str) -> Diagnosis | None:
+    """The fault of a trial that is not right; None for a right one and for one that failed by our fault.
+
+    `target` is the right answer, or all of its accepted forms; `question` the text that the harness saw.
+    """
+    if trial.status in (Status.OK, Status.INFRA_ERROR):
+        return None
+    targets = [target] if isinstance(target, str) else list(target)
+    held = next(_holders(trial, targets, question), None)
+    return (
+        _ending(trial, held)
+        or _format(trial, targets, question)
+        or held
+        or _unheard(trial)
+        or Diagnosis(Fault.REASONING, _never_stated(trial), _last_call(trial))
+    )
+
+
+def profile(trials: Iterable[tuple[Trial, Diagnosis | None]]) -> Profile:
+    """The faults of diagnosed trials, counted, with an example of each; our own failures do not count."""
+    counts: Counter[Fault] = Counter()
+    examples: dict[Fault, tuple[Trial, Diagnosis]] = {}
+    n_trials = 0
+    for trial, diagnosis in trials:
+        n_trials += trial.status is not Status.INFRA_ERROR
+        if diagnosis:
+            counts[diagnosis.fault] += 1
+            examples.setdefault(diagnosis.fault, (trial, diagnosis))
+    return Profile(n_trials, counts, examples)
+
+
+def bottleneck(found: Profile) -> str:
+    """One sentence on what stands between the harness and a better score."""
+    wrong = found.counts.total()
+    if not wrong:
+        return f"All {found.n_trials} trials were right."
+    lost = found.counts[Fault.EXTRACTION] + found.counts[Fault.FORMAT]
+    if found.counts[Fault.REASONING] * 2 > wrong:
+        n = found.counts[Fault.REASONING]
+        return (
+            f"The bottleneck is the algorithm: in {n} of {wrong} wrong trials the target never appears in "
+            "any reply; revising the interface further will not help."
+        )
+    if lost * 2 > wrong:
+        return f"Answers are lost in extraction or format in {lost} of {wrong} wrong trials: revise."
+    fault, n = found.counts.most_common(1)[0]
+    return f"The most common fault is {fault} ({n} of {wrong} wrong trials): revise."
+
+
+# 1. How it ended.
+
+
+def _ending(trial: Trial, held: Diagnosis | None) -> Diagnosis | None:
+    fault = _crash(trial) if trial.status is Status.CRASHED else _ENDINGS.get(trial.status)
+    if fault is None:
+        return None
+    words = trial.error.strip().splitlines()[-1:] or [trial.detail or "no message"]
+    evidence = (
+        f"it ended as {trial.status}" + (f" ({trial.detail})" if trial.detail else "") + f": {words[0]}"
+    )
+    if held:
+        evidence += f"; the target was at hand in {held.where}"
+    return Diagnosis(fault, evidence, _program_line(trial) or _last_call(trial))
+
+
+def _crash(trial: Trial) -> Fault:
+    message = (trial.error.strip().splitlines() or [""])[-1]
+    if trial.detail == "BudgetExceeded" or _BUDGET.search(message):
+        return Fault.BUDGET
+    frame = _last_frame(trial.error)
+    source = (frame["source"] or "") if frame else ""
+    refused = any(call.error and call.error in message for call in trial.calls)
+    as_object = _REPLY_AS_OBJECT.search(message) and _REPLY_KEY.search(source)
+    return Fault.API_MISUSE if refused or as_object or _CONTRACT.search(message) else Fault.CRASH
+
+
+def _last_frame(error: str) -> re.Match[str] | None:
+    """The innermost frame in the harness itself, as opposed to a library that it called."""
+    frames = list(_FRAME.finditer(error))
+    return next((f for f in reversed(frames) if f["file"] == "harness.py"), frames[-1] if frames else None)
+
+
+def _program_line(trial: Trial) -> str:
+    frame = _last_frame(trial.error)
+    if not frame:
+        return ""
+    return f"{frame['file']}, line {frame['line']} in {frame['name']}" + (
+        f": {frame['source']}" if frame["source"] else ""
+    )
+
+
+# 2. The solver had it.
+
+
+def _format(trial: Trial, targets: Sequence[str], question: str) -> Diagnosis | None:
+    for target in targets:
+        if same(trial.answer, target):
+            evidence = f"the answer {_short(trial.answer)} is the target {_short(target)} in another form"
+            return Diagnosis(Fault.FORMAT, evidence, "answer")
+        if place := wraps(trial.answer, target, question):
+            evidence = f"the answer holds the target {_short(target)} {place.why}: {_short(place.line)}"
+            return Diagnosis(Fault.FORMAT, evidence, "answer")
+    return None
+
+
+def _holders(trial: Trial, targets: Sequence[str], question: str) -> Iterator[Diagnosis]:
+    """The calls whose reply states a target, the last one first."""
+    for number, call in reversed(list(enumerate(trial.calls, 1))):
+        for target in targets:
+            if place := _stated_by(call, target, question):
+                evidence = (
+                    f"the reply states the target {_short(target)} {place.why} ({_short(place.line)}), "
+                    f"the answer was {_short(trial.answer)}"
+                )
+                yield Diagnosis(
+                    Fault.EXTRACTION, evidence, f"{_name(number, call)}, line {place.line_number}"
+                )
+
+
+def _stated_by(call: Call, target: str, question: str) -> Place | None:
+    if call.error:
+        return None
+    place = states(call.reply, target, question, cut=call.finish_reason == "length")
+    return place or (mentions(call.reply, target, question) if call.kind != "model" else None)
+
+
+# 3. The solver was not heard.
+
+
+def _unheard(trial: Trial) -> Diagnosis | None:
+    calls = list(enumerate(trial.calls, 1))
+    models = [(number, call) for number, call in calls if call.kind == "model"]
+    last_tool = [pair for pair in calls if pair[1].kind != "model"][-1:]
+    deaf = [pair for pair in models if _deafness(pair[1])]
+    if deaf and len(deaf) * 2 < len(models):
+        deaf = deaf[-1:] if deaf[-1] == models[-1] else []
+    for number, call in last_tool + deaf[::-1]:
+        if reason := _deafness(call):
+            return Diagnosis(_call_fault(call), reason, _name(number, call))
+    for number, call in models[-1:] + [pair for pair in calls if pair[1].kind != "model"]:
+        if _unused(trial, number - 1):
+            evidence = f"nothing of its output {_short(call.reply)} is in a later call or in the answer"
+            return Diagnosis(Fault.COMMUNICATION, f"{evidence} {_short(trial.answer)}", _name(number, call))
+    return None
+
+
+def _call_fault(call: Call) -> Fault:
+    if _BUDGET.search(call.error):
+        return Fault.BUDGET
+    return Fault.API_MISUSE if _CONTRACT.search(call.error) else Fault.COMMUNICATION
+
+
+def _deafness(call: Call) -> str:
+    """Why nothing could be learned from the call; empty if something could."""
+    cut, empty = call.finish_reason == "length", call.reply.strip().casefold() in _NOTHING
+    if call.error:
+        return f"the call failed: {call.error}"
+    if cut and (empty or _only_thinking(call.reply)):
+        return (
+            "truncated_thinking: the reply broke off at its length limit before any content; "
+            "raise max_tokens or turn the model's thinking off"
+        )
+    if empty:
+        return "it came back empty"
+    if cut and not has_conclusion(call.reply):
+        return f"cut at its length limit before a result (…{call.reply[-60:]!r}): raise max_tokens"
+    if call.kind != "model" and (failed := _FAILED_OUTPUT.search(call.reply)):
+        return f"it gave an error for an output: {call.reply[failed.start() :].strip().splitlines()[-1]}"
+    return ""
+
+
+def _only_thinking(reply: str) -> bool:
+    return "<think>" in reply and "</think>" not in reply
+
+
+def _unused(trial: Trial, index: int) -> bool:
+    """Whether nothing that the call brought in shows in the answer or in a later request.
+
+    A number that the program worked out from a reply stands in no reply: then nothing is claimed.
+    """
+    call, answer = trial.calls[index], set(forms(trial.answer))
+    brought = set(forms(call.reply)) - set(forms(_request_text(call)))
+    later = answer.union(*(forms(_request_text(each)) for each in trial.calls[index + 1 :]))
+    if not brought or brought & later:
+        return False
+    if " ".join(forms(trial.answer)) in _FALLBACKS:
+        return True
+    from_others = any(answer <= set(forms(each.reply)) for each in trial.calls if each is not call)
+    return from_others and (call.kind != "model" or len(forms(call.reply)) > _VERDICT_TOKENS)
+
+
+def _request_text(call: Call) -> str:
+    return " ".join(_texts(call.request))
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _texts(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _texts(each)
+
+
+# Words.
+
+
+def _never_stated(trial: Trial) -> str:
+    n = len(trial.calls)
+    source = f"none of the {n} replies states the target" if n else "it made no call"
+    return f"{source}; the answer was {_short(trial.answer)}"
+
+
+def _last_call(trial: Trial) -> str:
+    return _name(len(trial.calls), trial.calls[-1]) if trial.calls else "solve"
+
+
+def _name(number: int, call: Call) -> str:
+    return f"call {number} ({call.kind})"
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return repr(text if len(text) <= 80 else text[:77] + "...")

@@ -1,0 +1,328 @@
+"""Trials: one harness on many questions, run, scored and stored.
+
+This is the one place that turns a verdict of the sandbox and a score of the task into a `Trial`. The
+program's fault scores 0; ours is unscored, tried again, and above a stated share stops the run. A finished
+(harness, question, sample) is never paid for twice: what the store already holds is taken from there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from loriner.errors import InfrastructureError, ModelError, PromptRefused
+from loriner.models.base import Message, Model, ModelRequest
+from loriner.models.meter import Meter
+from loriner.records import Call, Evaluation, Harness, Question, Score, Status, Trial
+from loriner.runtime.base import CallRefused, Limits, Program, Runtime, Verdict
+from loriner.seeding import derive
+from loriner.store.database import Store
+from loriner.tasks.base import Task, Tool
+
+MAX_INFRA_SHARE = 0.2
+"""Share of unscored trials above which a run stops: its mean would be of the questions that got through."""
+MAX_INFRA_ERRORS = 10
+"""So many failures of ours, in a majority, stop an evaluation before its end."""
+INFRA_TRIES = 2
+N_PROBES = 3
+"""Questions run first: when all crash alike before any call, the others are not run."""
+
+
+class Observer(Protocol):
+    def __call__(self, event: str, /, **facts: Any) -> None: ...
+
+
+def silent(event: str, /, **facts: Any) -> None:
+    """An observer that looks away."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Evaluator:
+    """Where trials run: a sandbox, a frozen solver, a store and the run they belong to."""
+
+    runtime: Runtime
+    solver: Model
+    store: Store
+    run_id: str
+    seed: int = 0
+    limits: Limits = field(default_factory=Limits)
+    concurrency: int = 64
+    """Trials in flight."""
+    observe: Observer = silent
+    meter: Meter = field(default_factory=Meter)
+    """Counts the trials; its caps on calls and money are the solver's affair."""
+    _shared: dict[tuple[str, str, str, tuple[str, ...], int], asyncio.Task[Evaluation]] = field(
+        default_factory=dict
+    )
+
+    async def evaluate(
+        self, task: Task, harness: Harness, questions: Sequence[Question], *, purpose: str, samples: int = 1
+    ) -> Evaluation:
+        """All trials of `harness` on `questions`, `samples` of each. Equal harnesses share one evaluation.
+
+        Raises:
+            InfrastructureError: too many trials failed through no fault of the harness.
+            BudgetReached: a cap of the run is reached; finished trials are in the store.
+        """
+        key = (task.name, harness.id, purpose, tuple(question.id for question in questions), samples)
+        running = self._shared.get(key)
+        if running is None:
+            running = asyncio.create_task(_Batch(self, task, harness, questions, purpose, samples).run())
+            self._shared[key] = running
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            running.cancel()
+            raise
+        finally:
+            if running.done():
+                self._shared.pop(key, None)
+
+
+@dataclass(slots=True)
+class _Batch:
+    """One evaluation under way."""
+
+    lab: Evaluator
+    task: Task
+    harness: Harness
+    questions: Sequence[Question]
+    purpose: str
+    samples: int
+    gate: asyncio.Semaphore = field(init=False)
+    done: dict[tuple[str, int], Trial] = field(default_factory=dict)
+
+    async def run(self) -> Evaluation:
+        self.gate = asyncio.Semaphore(self.lab.concurrency)
+        await self.lab.store.add_harness(self.harness)
+        known = self.lab.store.trials(
+            self.lab.run_id, harness_id=self.harness.id, purpose=self.purpose, with_calls=True
+        )
+        self.done = {(trial.question_id, trial.sample): trial for trial in known if trial.score is not None}
+        wanted = [(question, sample) for sample in range(self.samples) for question in self.questions]
+        missing = [
+            (question, sample) for question, sample in wanted if (question.id, sample) not in self.done
+        ]
+        self.lab.observe(
+            "evaluating", purpose=self.purpose, harness=self.harness, n=len(wanted), n_missing=len(missing)
+        )
+        await self._all(missing[:N_PROBES])
+        if missing and all(trial.status is Status.INFRA_ERROR for trial in self.done.values()):
+            raise self._infrastructure(tuple(self.done.values()))
+        if self._hopeless():
+            await self._skip(missing[N_PROBES:])
+        else:
+            await self._all(missing[N_PROBES:])
+        trials = tuple(self.done[question.id, sample] for question, sample in wanted)
+        evaluation = Evaluation(
+            harness_id=self.harness.id, purpose=self.purpose, trials=trials, level=self.lab.runtime.level
+        )
+        if evaluation.n_infra_errors > MAX_INFRA_SHARE * len(trials):
+            raise self._infrastructure(trials)
+        return evaluation
+
+    async def _all(self, wanted: Sequence[tuple[Question, int]]) -> None:
+        """Runs them together; the first exception cancels the rest, and is raised bare."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for question, sample in wanted:
+                    group.create_task(self._one(question, sample))
+        except BaseExceptionGroup as errors:
+            raise _first(errors) from None
+
+    async def _one(self, question: Question, sample: int) -> None:
+        async with self.gate:
+            self.lab.meter.begin_trial()
+            trial = await self._trial(question, sample)
+            for _ in range(INFRA_TRIES - 1):
+                if trial.status is not Status.INFRA_ERROR or trial.detail == "model":
+                    break  # the model client has tried again on its own account
+                trial = await self._trial(question, sample)
+        await self._keep(trial)
+
+    async def _keep(self, trial: Trial) -> None:
+        await self.lab.store.add_trial(self.lab.run_id, self.purpose, trial)
+        self.done[trial.question_id, trial.sample] = trial
+        self.lab.observe("trial", purpose=self.purpose, trial=trial)
+        failed = [each for each in self.done.values() if each.status is Status.INFRA_ERROR]
+        if len(failed) >= MAX_INFRA_ERRORS and 2 * len(failed) > len(self.done):
+            raise self._infrastructure(tuple(self.done.values()))
+
+    async def _trial(self, question: Question, sample: int) -> Trial:
+        lab = self.lab
+        seed = derive(lab.seed, "trial", question.id, sample)
+        services = TrialServices(
+            solver=lab.solver, tools=self.task.tools, seed=seed, call_s=lab.limits.call_s
+        )
+        program = Program(
+            source=self.harness.source,
+            question=question.text,
+            tools=frozenset({*self.task.tools, "run_python"}),
+            seed=seed,
+        )
+        verdict = await lab.runtime.run(program, services, lab.limits)
+        score = await self._score(question, verdict)
+        return _as_trial(self.harness, question, sample, verdict, score, tuple(services.calls))
+
+    async def _score(self, question: Question, verdict: Verdict) -> Score | None:
+        """The task's verdict; 0 without asking where there is no answer; None where the fault is ours."""
+        if verdict.status is Status.INFRA_ERROR:
+            return None
+        if verdict.status is not Status.OK or not verdict.answer.strip():
+            return Score(0.0)
+        return await self.task.score(question, verdict.answer)
+
+    def _hopeless(self) -> bool:
+        """Whether every trial so far crashed in the same way without having asked for anything."""
+        trials = list(self.done.values())
+        return (
+            len(trials) >= N_PROBES
+            and all(each.status is Status.CRASHED and not each.calls for each in trials)
+            and len({each.detail for each in trials}) == 1
+        )
+
+    async def _skip(self, rest: Sequence[tuple[Question, int]]) -> None:
+        cause = next(iter(self.done.values()))
+        for question, sample in rest:
+            await self._keep(
+                Trial(
+                    harness_id=self.harness.id,
+                    question_id=question.id,
+                    sample=sample,
+                    status=Status.SKIPPED_AFTER_CRASH,
+                    detail=cause.detail,
+                    score=0.0,
+                    error=cause.error,
+                )
+            )
+
+    def _infrastructure(self, trials: Sequence[Trial]) -> InfrastructureError:
+        failed = [trial for trial in trials if trial.status is Status.INFRA_ERROR]
+        return InfrastructureError(
+            f"{len(failed)} of {len(trials)} trials failed through no fault of the harness: no score "
+            f"(finished trials are in the store; run {self.lab.run_id} can be resumed). "
+            f"Root error: {failed[-1].error or failed[-1].detail}"
+        )
+
+
+def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first single exception of a group."""
+    inner = errors.exceptions[0]
+    return _first(inner) if isinstance(inner, BaseExceptionGroup) else inner
+
+
+def _as_trial(
+    harness: Harness,
+    question: Question,
+    sample: int,
+    verdict: Verdict,
+    score: Score | None,
+    calls: tuple[Call, ...],
+) -> Trial:
+    status, detail = verdict.status, verdict.detail
+    if status is Status.OK and not verdict.answer.strip():
+        status = Status.NO_ANSWER
+    elif status is Status.OK and score is not None:
+        status = Status.OK if score.value >= 1.0 else Status.WRONG
+        detail = score.detail
+    return Trial(
+        harness_id=harness.id,
+        question_id=question.id,
+        sample=sample,
+        status=status,
+        detail=detail,
+        answer=verdict.answer,
+        score=None if score is None else score.value,
+        calls=calls,
+        seconds=verdict.seconds,
+        cpu_s=verdict.cpu_s,
+        stdout=verdict.stdout,
+        error=verdict.error,
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class TrialServices:
+    """Serves the model and tool calls of one trial and keeps its transcript.
+
+    Sampling seeds depend on the question, the sample and the number of the call, never on the harness: two
+    harnesses meet the same luck, which pairs their scores and lets equal calls share one reply.
+    """
+
+    solver: Model
+    tools: Mapping[str, Tool]
+    seed: int
+    call_s: float = 60.0
+    calls: list[Call] = field(default_factory=list)
+    n_samples: int = 0
+
+    async def model(self, request: Mapping[str, Any]) -> list[str]:
+        """The replies to one call, all samples at once."""
+        n = int(request.get("n", 1))
+        first, self.n_samples = self.n_samples, self.n_samples + n
+        wanted = [self._request(request, first + i) for i in range(n)]
+        return await _together([self._sample(request, each) for each in wanted])
+
+    def _request(self, asked: Mapping[str, Any], number: int) -> ModelRequest:
+        temperature = float(asked.get("temperature", 0.0))
+        return ModelRequest(
+            messages=tuple(Message(each["role"], each["content"]) for each in asked["messages"]),
+            temperature=temperature,
+            max_tokens=int(asked.get("max_tokens", 512)),
+            stop=tuple(asked.get("stop") or ()),
+            seed=derive(self.seed, "call", number) if temperature > 0 else 0,
+        )
+
+    async def _sample(self, asked: Mapping[str, Any], request: ModelRequest) -> str:
+        try:
+            reply = await self.solver.complete(request)
+        except PromptRefused as error:
+            self.calls.append(Call(kind="model", request=asked, reply="", error=str(error)))
+            raise CallRefused(str(error), kind="arguments") from error
+        except ModelError as error:
+            self.calls.append(Call(kind="model", request=asked, reply="", error=str(error)))
+            raise
+        self.calls.append(
+            Call(
+                kind="model",
+                request=asked,
+                reply=reply.text,
+                finish_reason=reply.finish_reason,
+                prompt_tokens=reply.prompt_tokens,
+                completion_tokens=reply.completion_tokens,
+                usd=reply.usd,
+                seconds=reply.seconds,
+                cached=reply.cached,
+            )
+        )
+        return reply.text
+
+    async def tool(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """The result of a host-side tool."""
+        try:
+            result = await self.tools[name](**arguments)
+        except (TypeError, ValueError) as error:
+            self.calls.append(Call(kind=name, request=dict(arguments), reply="", error=str(error)))
+            raise CallRefused(f"{name}: {error}", kind="arguments") from error
+        self.calls.append(Call(kind=name, request=dict(arguments), reply=_text(result)))
+        return result
+
+    def ran_python(self, code: str, output: str, seconds: float) -> None:
+        """Keeps in the transcript what the sandbox ran for the program."""
+        self.calls.append(Call(kind="run_python", request={"code": code}, reply=output, seconds=seconds))
+
+
+async def _together(samples: Sequence[Coroutine[Any, Any, str]]) -> list[str]:
+    """Their results in order. All are awaited before the first error is raised, so none is lost."""
+    replies: list[str] = []
+    for each in await asyncio.gather(*samples, return_exceptions=True):
+        if isinstance(each, BaseException):
+            raise each
+        replies.append(each)
+    return replies
+
+
+def _text(result: Any) -> str:
+    return result if isinstance(result, str) else repr(result)

@@ -1,0 +1,82 @@
+"""Whether edited text is a candidate: small enough, written out, compiling, with `solve`, and different."""
+
+from __future__ import annotations
+
+import ast
+
+from loriner.errors import EditError
+from loriner.harness.contract import program_tree, size_fault, solve_fault, syntax_fault
+from loriner.harness.messages import clipped
+from loriner.harness.omission import bare_ellipsis, stands_for_code
+from loriner.records import Failure
+
+
+def require_candidate(source: str, result: str) -> None:
+    """Refuses a result that is no candidate; `source` is the program it was made from.
+
+    Raises:
+        EditError: `too_large`, `omission_placeholder`, `syntax_error`, `missing_solve`, `duplicate_solve`,
+            `no_effect`, `signature_changed`, whichever comes first in this order (a bare `...` statement is
+            a placeholder too, and looked for once the program compiles).
+    """
+    fault = size_fault(result) or _omission(source, result) or _program_fault(source, result)
+    if fault is not None:
+        head = f"The revised program was refused: {fault.code}. Nothing was changed."
+        raise EditError(fault.code, clipped(f"{head}\n{fault.message}"))
+
+
+def _program_fault(source: str, result: str) -> Failure | None:
+    try:
+        tree = program_tree(result)
+    except SyntaxError as error:
+        return syntax_fault(error)
+    if result.count("...") > source.count("...") and bare_ellipsis(result, tree):
+        return _placeholder("...")
+    fault = solve_fault(tree)
+    if fault is not None and fault.code != "signature_changed":
+        return fault
+    return _no_effect(source, tree) or fault
+
+
+def _omission(source: str, result: str) -> Failure | None:
+    known = set(source.split("\n"))
+    for line in result.split("\n"):
+        if line not in known and stands_for_code(line):
+            return _placeholder(line.strip())
+    return None
+
+
+def _placeholder(text: str) -> Failure:
+    return Failure(
+        "omission_placeholder",
+        f"The new line `{text[:120]}` stands for code that the edit would delete. "
+        "Write the code out, or leave those lines out of SEARCH.",
+    )
+
+
+def _no_effect(source: str, tree: ast.Module) -> Failure | None:
+    try:
+        before = program_tree(source)
+    except SyntaxError:
+        return None
+    if not same_tree(before, tree):
+        return None
+    return Failure("no_effect", "Only comments or layout would change, and the program would do the same.")
+
+
+def same_tree(one: ast.AST, other: ast.AST) -> bool:
+    """Whether two trees are equal, as `ast.dump` shows them. Without recursion: trees may be deep."""
+    pairs: list[tuple[object, object]] = [(one, other)]
+    while pairs:
+        left, right = pairs.pop()
+        if type(left) is not type(right):
+            return False
+        if isinstance(left, ast.AST):
+            pairs.extend((getattr(left, name, None), getattr(right, name, None)) for name in left._fields)
+        elif isinstance(left, list) and isinstance(right, list):
+            if len(left) != len(right):
+                return False
+            pairs.extend(zip(left, right, strict=True))
+        elif repr(left) != repr(right):
+            return False
+    return True

@@ -1,0 +1,128 @@
+"""From the name of a model to the model.
+
+The chat client is imported where it is opened: aiohttp takes a quarter of a second, which a command about
+the store or the registry should not pay.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from loriner.errors import ConfigError
+from loriner.models.base import Model
+from loriner.models.llama import LlamaModel
+from loriner.models.prices import Price, price_of
+from loriner.models.pull import find
+from loriner.models.scripted import SCRIPTS, scripted
+from loriner.models.weights import CATALOGUE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSpec:
+    """A model as the configuration describes it: an endpoint, or weights on this disk."""
+
+    base_url: str | None = None
+    model: str | None = None
+    """What the endpoint calls it."""
+    api_key_env: str | None = None
+    """The environment variable that holds the key."""
+    price: Price | None = None
+    timeout_s: float = 600.0
+    extra_body: Mapping[str, Any] | None = None
+    """Further fields of each request."""
+    gguf: str | None = None
+    """A path, or the name of pulled weights."""
+    n_threads: int = 1
+    n_parallel: int = 8
+    n_ctx_per_slot: int = 2048
+
+    def describe(self) -> str:
+        """What it is, in a few words for a table."""
+        return self.gguf or f"{self.model} at {self.base_url}"
+
+
+def open_model(
+    name: str, *, specs: Mapping[str, ModelSpec], models_dir: Path, offline: bool = False
+) -> Model:
+    """The model called `name`: one of `specs`, pinned weights, `gguf:PATH`, `URL::MODEL` or `scripted:NAME`.
+
+    Nothing is fetched, loaded or sent yet.
+
+    Raises:
+        ConfigError: no such model, weights that were not pulled, or an endpoint elsewhere while `offline`.
+        MissingExtra: weights, without the extra `[local]`.
+    """
+    if name in specs:
+        return _from_spec(name, specs[name], models_dir, offline)
+    if name in CATALOGUE:
+        return _local(ModelSpec(gguf=name), models_dir)
+    kind, _, rest = name.partition(":")
+    if kind == "gguf" and rest:
+        return _local(ModelSpec(gguf=rest), models_dir)
+    if kind == "scripted" and rest:
+        return scripted(rest)
+    base_url, _, model = name.rpartition("::")
+    if "://" in base_url and model:
+        return _endpoint(ModelSpec(base_url=base_url, model=model), offline)
+    raise ConfigError(_unknown(name, specs))
+
+
+def _from_spec(name: str, spec: ModelSpec, models_dir: Path, offline: bool) -> Model:
+    if spec.gguf and not spec.base_url:
+        return _local(spec, models_dir)
+    if spec.base_url and spec.model and not spec.gguf:
+        return _endpoint(spec, offline)
+    raise ConfigError(f"the model {name} needs either base_url and model, or gguf")
+
+
+def _local(spec: ModelSpec, models_dir: Path) -> LlamaModel:
+    gguf = spec.gguf or ""
+    pinned = gguf in CATALOGUE
+    path = find(gguf, models_dir) if pinned else Path(gguf).expanduser()
+    if path is None:
+        raise ConfigError(f"the weights of {gguf} are not in {models_dir}: loriner models pull {gguf}")
+    return LlamaModel(
+        path,
+        name=gguf if pinned else None,
+        n_threads=spec.n_threads,
+        n_parallel=spec.n_parallel,
+        n_ctx_per_slot=spec.n_ctx_per_slot,
+    )
+
+
+def _endpoint(spec: ModelSpec, offline: bool) -> Model:
+    from loriner.models.chat import ChatModel
+
+    base_url, model = spec.base_url or "", spec.model or ""
+    if spec.api_key_env and not os.environ.get(spec.api_key_env):
+        raise ConfigError(
+            f"{model} at {base_url} needs a key: set the environment variable {spec.api_key_env}"
+        )
+    chat = ChatModel(
+        base_url,
+        model,
+        api_key_env=spec.api_key_env,
+        price=spec.price or price_of(base_url, model),
+        timeout_s=spec.timeout_s,
+        extra_body=spec.extra_body,
+    )
+    if offline and urlsplit(base_url).hostname not in ("localhost", "127.0.0.1", "::1"):
+        raise ConfigError(f"{base_url} is not on this machine, and --offline forbids to call it")
+    return chat
+
+
+def _unknown(name: str, specs: Mapping[str, ModelSpec]) -> str:
+    names = [*specs, *CATALOGUE, *(f"scripted:{script}" for script in SCRIPTS)]
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    return (
+        f"no model is called {name!r}"
+        + (f"; did you mean {near[0]}?" if near else ".")
+        + f" There are {', '.join([*specs, *CATALOGUE])}, gguf:PATH and URL::MODEL"
+        + " (such as http://localhost:8000/v1::my-model)"
+    )

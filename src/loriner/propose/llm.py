@@ -1,0 +1,46 @@
+"""Any language model as proposer."""
+
+from __future__ import annotations
+
+from loriner.models.base import Model, ModelRequest
+from loriner.propose.prompt import Shown, messages
+from loriner.propose.proposer import Completion, Proposer
+from loriner.records import Call, Context
+from loriner.seeding import derive
+
+MAX_TOKENS = 2_048
+"""New tokens of one completion. Source: docs/edits.md, limits."""
+
+
+def llm_proposer(
+    model: Model,
+    *,
+    seed: int = 0,
+    temperature: float = 0.8,
+    max_tokens: int = MAX_TOKENS,
+    shown: Shown | None = None,
+) -> Proposer:
+    """A proposer that shows the context to `model` and takes its reply as the completion."""
+
+    async def write(context: Context, index: int) -> Completion:
+        request = ModelRequest(
+            messages=messages(context, shown=shown),
+            temperature=temperature,
+            max_tokens=max_tokens,
+            seed=derive(seed, "propose", context.id, index),
+        )
+        reply = await model.complete(request)
+        call = Call(
+            kind="model",
+            request={"messages": [{"role": each.role, "content": each.content} for each in request.messages]},
+            reply=reply.text,
+            finish_reason=reply.finish_reason,
+            prompt_tokens=reply.prompt_tokens,
+            completion_tokens=reply.completion_tokens,
+            usd=reply.usd,
+            seconds=reply.seconds,
+            cached=reply.cached,
+        )
+        return Completion(reply.text, (call,))
+
+    return Proposer(model.name, write)

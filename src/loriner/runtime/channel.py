@@ -1,0 +1,119 @@
+"""The host's end of a socket that carries frames, on the running event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from loriner.runtime import wire
+from loriner.runtime.wire import Frame
+
+_READ_BYTES = 2**16
+
+
+class Channel:
+    """Reads frames as they come and writes them as the other end takes them; neither ever blocks the loop.
+
+    What waits to be written is kept in memory: the caller's deadlines bound how long.
+    """
+
+    def __init__(self, sock: socket.socket, limit: int = wire.CHILD_FRAME_BYTES) -> None:
+        sock.setblocking(False)
+        self._sock = sock
+        self._loop = asyncio.get_running_loop()
+        self._decoder = wire.Decoder(limit)
+        self._frames: deque[Frame] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+        self._unsent = bytearray()
+        self._ended = False
+        self._stopped = False
+        self._error: wire.WireError | None = None
+        self._loop.add_reader(sock, self._readable)
+
+    async def read(self) -> Frame | None:
+        """The next frame, or None when the other end is closed or this one stopped.
+
+        Raises:
+            WireError: what came is not a frame.
+        """
+        while not self._frames and not self._ended:
+            self._waiter = self._loop.create_future()
+            await self._waiter
+        if self._frames:
+            return self._frames.popleft()
+        if self._error is not None:
+            raise self._error
+        return None
+
+    @property
+    def partial(self) -> bool:
+        """Whether the stream ended inside a frame."""
+        return self._decoder.partial
+
+    def send(self, data: bytes) -> None:
+        """Queues an encoded frame. What cannot be written any more is dropped: `read` sees the end."""
+        self._unsent += data
+        self._writable()
+
+    def send_with_fds(self, frame: Mapping[str, Any], fds: Sequence[int]) -> None:
+        """Sends a small frame at once, with descriptors. Raises OSError."""
+        wire.send_with_fds(self._sock, frame, fds)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether this end stopped reading before the other one closed."""
+        return self._stopped
+
+    def stop(self) -> None:
+        """Ends reading: `read` gives what has come, then None."""
+        self._stopped = self._stopped or not self._ended
+        self._end()
+
+    def close(self) -> None:
+        """Closes this end. Safe to call twice."""
+        self._end()
+        if self._sock.fileno() >= 0:
+            self._loop.remove_writer(self._sock)
+        self._sock.close()
+
+    def _readable(self) -> None:
+        try:
+            data = self._sock.recv(_READ_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data = b""
+        self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        try:
+            self._frames.extend(self._decoder.feed(data))
+        except wire.WireError as error:
+            return self._end(error)
+        return self._wake() if data else self._end()
+
+    def _writable(self) -> None:
+        try:
+            while self._unsent:
+                del self._unsent[: self._sock.send(self._unsent)]
+        except (BlockingIOError, InterruptedError):
+            self._loop.add_writer(self._sock, self._writable)
+            return
+        except OSError:
+            self._unsent.clear()
+        if self._sock.fileno() >= 0:
+            self._loop.remove_writer(self._sock)
+
+    def _end(self, error: wire.WireError | None = None) -> None:
+        if not self._ended:
+            self._ended, self._error = True, error
+            if self._sock.fileno() >= 0:
+                self._loop.remove_reader(self._sock)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)

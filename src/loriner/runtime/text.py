@@ -1,0 +1,34 @@
+"""Makes safe to store and to show what a program said. It changes how text reads, never what it claims."""
+
+from __future__ import annotations
+
+import re
+
+_CONTROL = re.compile(
+    "\x1b\\[[0-?]*[ -/]*[@-~]"  # ANSI control sequences
+    "|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)"  # ANSI operating system commands
+    "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+_CHAT_TOKEN = re.compile(
+    r"<(?=[|｜/]?[\w|｜▁]{1,40}[|｜]?>)|(?<=[|｜])>|\[(?=/?(?:INST|SYS|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
+)
+_CUT = " [cut]"
+
+
+def clean(text: str, n_bytes: int) -> str:
+    """`text` without control characters (newline and tab stay), at most `n_bytes` long in UTF-8."""
+    text = _CONTROL.sub("", text.replace("\r\n", "\n"))
+    data = text.encode("utf-8", "replace")
+    if len(data) <= n_bytes:
+        return text
+    room = max(n_bytes - len(_CUT), 0)
+    return (data[:room].decode("utf-8", "ignore") + _CUT)[:n_bytes]
+
+
+def defuse(text: str) -> str:
+    """`text` in which no chat-template token is left: a backslash stands before its bracket.
+
+    For text that a program wrote and a proposer will read. Covers `<|…|>`, `<｜…｜>`, `<s>`,
+    `<start_of_turn>`, `<think>`, `[INST]` and their like; ordinary comparisons (`a < b`) stay as they are.
+    """
+    return _CHAT_TOKEN.sub(lambda match: "\\" + match[0], text)

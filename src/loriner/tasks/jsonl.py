@@ -1,0 +1,191 @@
+"""A user's own task: a JSONL file of items and one scorer function, or a folder that names both.
+
+Each line is an object with `id` (text or a whole number), `question` (text), `answer` (any JSON) and whatever
+else the scorer needs. Reading is strict: a file that is wrong anywhere is refused, with the line.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from loriner.errors import TaskError
+from loriner.tasks.base import Tool
+from loriner.tasks.items import Card, Item, ItemTask
+from loriner.tasks.scorer import InProcess, InWorker, ScoreFunction, Scorer, Worker, WorkerSpec
+from loriner.tasks.splits import DEFAULT_SHARES, by_hash, read_shares
+
+_KEYS = ("name", "items", "scorer", "split", "description", "tools", "seed_harness")
+
+
+def from_jsonl(
+    path: str | Path,
+    scorer: ScoreFunction | str,
+    *,
+    name: str | None = None,
+    description: str = "",
+    split: Mapping[str, float] = DEFAULT_SHARES,
+    seed_harness: str = "minimal",
+) -> ItemTask:
+    """The task of a JSONL file, named after the file unless told otherwise.
+
+    `scorer` is a function of (item, answer), called in this process, or `FILE.py:FUNCTION`, called in a
+    worker process.
+
+    Raises:
+        TaskError: the file, the split or the scorer's file is wrong.
+    """
+    file = Path(path)
+    held: Scorer = (
+        InWorker(function_spec(scorer, Path(), "scorer")) if isinstance(scorer, str) else InProcess(scorer)
+    )
+    card = Card(name=name or file.stem, description=description or _describe(name), seed_harness=seed_harness)
+    return ItemTask(card, by_hash(read_items(file), read_shares(split, f"the split of {file}")), held)
+
+
+def load_folder(path: str | Path) -> ItemTask:
+    """The task of a folder with a `task.toml`: `name`, `items`, `scorer = "score.py:score"`, and optionally
+    `split`, `description`, `seed_harness` and `tools = ["tools.py:lookup"]`.
+
+    The scorer and the tools run in workers, never in this process.
+
+    Raises:
+        TaskError: a file is missing or wrong, with its place.
+    """
+    folder = Path(path)
+    file = folder / "task.toml"
+    settings = _read_settings(file)
+    specs = [function_spec(text, folder, f"a tool in {file}") for text in settings.get("tools", [])]
+    workers = [Worker(spec) for spec in specs]
+    card = Card(
+        name=settings["name"],
+        description=settings.get("description") or _describe(settings["name"]),
+        seed_harness=settings.get("seed_harness", "minimal"),
+        tools={worker.spec.function: _tool(worker) for worker in workers},
+    )
+    shares = read_shares(settings.get("split", DEFAULT_SHARES), f"[split] in {file}")
+    scorer = InWorker(function_spec(settings["scorer"], folder, f"scorer in {file}"))
+    splits = by_hash(read_items(folder / settings["items"]), shares)
+    return ItemTask(card, splits, scorer, workers)
+
+
+def read_items(path: Path) -> list[Item]:
+    """The items of a JSONL file, ids as text, blank lines left out.
+
+    Raises:
+        TaskError: the file cannot be read, holds no item, or a line is wrong.
+    """
+    items: dict[str, Item] = {}
+    lines: dict[str, int] = {}
+    for number, line in enumerate(_read_text(path).split("\n"), 1):
+        if not line.strip():
+            continue
+        item = _read_item(line, f"{path}, line {number}")
+        if item["id"] in items:
+            first = lines[item["id"]]
+            raise TaskError(f"{path}, line {number}: the id {item['id']!r} stands in line {first} already")
+        items[item["id"]], lines[item["id"]] = item, number
+    if not items:
+        raise TaskError(f"{path} holds no item; expected one JSON object a line")
+    return list(items.values())
+
+
+def function_spec(text: str, folder: Path, where: str) -> WorkerSpec:
+    """The function that `FILE.py:FUNCTION` names, the file relative to `folder`.
+
+    Raises:
+        TaskError: the text has another form, or there is no such file.
+    """
+    file, colon, function = text.rpartition(":")
+    if not colon or not file.endswith(".py") or not function.isidentifier():
+        raise TaskError(f"{where} is {text!r}; expected FILE.py:FUNCTION, such as score.py:score")
+    path = (folder / file).resolve()
+    if not path.is_file():
+        raise TaskError(f"{where} names {path}, which is no file")
+    return WorkerSpec(file=path, function=function)
+
+
+def _describe(name: str | None) -> str:
+    about = f" of the task {name}" if name else ""
+    return f"Questions{about}. Each answer is text and is scored from 0 to 1 by the task's own scorer."
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise TaskError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise TaskError(f"{path}, line {line}: not UTF-8 (byte {error.object[error.start]:#04x})") from error
+
+
+def _read_item(line: str, where: str) -> Item:
+    try:
+        item = json.loads(line)
+    except ValueError as error:
+        raise TaskError(f"{where}: expected a JSON object; {error}") from error
+    except RecursionError as error:
+        raise TaskError(f"{where}: nested too deeply") from error
+    if not isinstance(item, dict):
+        raise TaskError(f"{where}: expected a JSON object; found {_kind(item)}")
+    for key in ("id", "question", "answer"):
+        if key not in item:
+            found = ", ".join(sorted(item)[:8]) or "none"
+            raise TaskError(f"{where}: no {key!r}; expected id, question and answer; found the keys {found}")
+    if isinstance(item["id"], bool) or not isinstance(item["id"], str | int) or item["id"] == "":
+        raise TaskError(f"{where}: expected 'id' as text or a whole number; found {_kind(item['id'])}")
+    if not isinstance(item["question"], str) or not item["question"].strip():
+        raise TaskError(f"{where}: expected 'question' as text; found {_kind(item['question'])}")
+    if item["answer"] is None:
+        raise TaskError(f"{where}: 'answer' is null; expected the right answer")
+    return {**item, "id": str(item["id"])}
+
+
+def _kind(value: Any) -> str:
+    names = {type(None): "null", bool: "true or false", list: "a list", dict: "an object", str: "text"}
+    return f"{names.get(type(value), 'a number')} ({json.dumps(value)[:60]})"
+
+
+def _read_settings(file: Path) -> dict[str, Any]:
+    try:
+        settings = tomllib.loads(_read_text(file))
+    except tomllib.TOMLDecodeError as error:
+        raise TaskError(f"{file}: {error}") from error
+    for key in settings:
+        if key not in _KEYS:
+            near = difflib.get_close_matches(key, _KEYS, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"expected {', '.join(_KEYS)}"
+            raise TaskError(f"{file}: unknown key {key!r}; {hint}")
+    for key in ("name", "items", "scorer"):
+        if key not in settings:
+            raise TaskError(f"{file}: no {key!r}; expected name, items and scorer")
+    for key, value in settings.items():
+        _check_type(key, value, file)
+    return settings
+
+
+def _check_type(key: str, value: Any, file: Path) -> None:
+    if key == "split":
+        fits, expected = isinstance(value, dict), "a table of shares"
+    elif key == "tools":
+        fits = isinstance(value, list) and all(isinstance(each, str) for each in value)
+        expected = "a list of FILE.py:FUNCTION"
+    else:
+        fits, expected = isinstance(value, str) and bool(value.strip()), "text"
+    if not fits:
+        raise TaskError(f"{file}: expected {key!r} as {expected}; found {value!r:.80}")
+
+
+def _tool(worker: Worker) -> Tool:
+    async def tool(**arguments: Any) -> Any:
+        reply = await worker.call(**arguments)
+        if "error" in reply:
+            raise ValueError(f"{worker.spec.function}: {reply['message']}")
+        return reply["returned"]
+
+    return tool

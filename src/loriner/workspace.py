@@ -1,0 +1,184 @@
+"""An open home directory: settings, store, registry, sandbox and models, put together and closed as one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from loriner.config import Settings
+from loriner.errors import BudgetReached, ConfigError
+from loriner.evaluate import Evaluator, Observer, silent
+from loriner.harness.contract import from_library, load
+from loriner.models.base import Model
+from loriner.models.cache import CachedModel
+from loriner.models.meter import Meter, MeteredModel
+from loriner.models.named import open_model
+from loriner.propose.catalogue import catalogue_proposer
+from loriner.propose.llm import llm_proposer
+from loriner.propose.proposer import Proposer
+from loriner.records import Harness
+from loriner.runtime.base import Runtime
+from loriner.runtime.host import LocalRuntime
+from loriner.runtime.levels import require
+from loriner.store.database import Store
+from loriner.store.registry import Registry
+from loriner.tasks.base import Task
+from loriner.tasks.jsonl import from_jsonl
+from loriner.tasks.named import open_task
+
+logger = logging.getLogger("loriner")
+
+_ID = re.compile(r"[0-9a-f]{6,64}")
+
+
+@dataclass(slots=True)
+class Workspace:
+    """What a run needs, opened from settings. Models are opened on demand and closed with it."""
+
+    settings: Settings
+    store: Store
+    registry: Registry
+    runtime: Runtime
+    meter: Meter
+    _models: dict[str, Model] = field(default_factory=dict)
+
+    def model(self, name: str) -> Model:
+        """The model called `name`: metered, and behind the reply cache unless that is switched off."""
+        if name not in self._models:
+            settings = self.settings
+            inner = open_model(
+                name, specs=settings.models, models_dir=settings.weights, offline=settings.offline
+            )
+            metered = MeteredModel(inner, self.meter)
+            self._models[name] = CachedModel(metered, self.store.replies) if settings.cache else metered
+        return self._models[name]
+
+    def proposer(self, name: str) -> Proposer:
+        """`catalogue`, or any model by name."""
+        if name == "catalogue":
+            return catalogue_proposer()
+        return llm_proposer(self.model(name), seed=self.settings.seed)
+
+    def harness(self, name: str, task: str | None = None) -> Harness:
+        """The harness called `name`: `library:NAME`, a file, or a version (id, commit, tag, branch).
+
+        Raises:
+            HarnessError: no such harness, or not one.
+        """
+        return find_harness(name, self.store, self.registry, task)
+
+    @contextmanager
+    def run(self, command: str, *, resume: str | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+        """A run row around the block: its id, and the summary that is kept when the block ends.
+
+        However the block ends, the row says so: done, budget, interrupted or failed.
+        """
+        if resume is None:
+            run_id = self.store.start_run(command, config=self.settings.as_json(), seed=self.settings.seed)
+        else:
+            run_id = self.store.resume_run(resume).id
+            self.meter.add_past(self.store.usage(run_id), len(self.store.trials(run_id)))
+        summary: dict[str, Any] = {}
+        status = "failed"
+        try:
+            yield run_id, summary
+            status = "done"
+        except BudgetReached:
+            status = "budget"
+            raise
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            status = "interrupted"
+            raise
+        except Exception as error:
+            summary["error"] = str(error)
+            raise
+        finally:
+            self.store.finish_run(run_id, status, summary)
+
+    def evaluator(self, run_id: str, solver: Model, observe: Observer = silent) -> Evaluator:
+        """An evaluator whose trials belong to the run."""
+        return Evaluator(
+            runtime=self.runtime,
+            solver=solver,
+            store=self.store,
+            run_id=run_id,
+            seed=self.settings.seed,
+            limits=self.settings.limits,
+            concurrency=self.settings.concurrency,
+            observe=observe,
+            meter=self.meter,
+        )
+
+
+@asynccontextmanager
+async def workspace(
+    settings: Settings, purpose: str = "evaluating", *, needed_level: int = 0
+) -> AsyncIterator[Workspace]:
+    """A workspace with a running sandbox, for a purpose that needs a level of it.
+
+    Raises:
+        RuntimeUnavailable: no sandbox can run here, or it is weaker than `needed_level` and the settings do
+            not allow that.
+        StoreError: the store or the registry is damaged.
+    """
+    settings.home.mkdir(parents=True, exist_ok=True)
+    store = Store.open(settings.home)
+    runtime = LocalRuntime(settings.isolation)
+    opened = Workspace(settings, store, Registry.open(settings.home), runtime, Meter(settings.budget))
+    try:
+        await runtime.start()
+        if warning := require(runtime, purpose, allow_reduced=settings.allow_reduced, needed=needed_level):
+            logger.warning(warning)
+        yield opened
+    finally:
+        for model in opened._models.values():
+            await model.close()
+        await runtime.close()
+        store.close()
+
+
+def task_of(settings: Settings) -> Task:
+    """The task that the settings name: the one written in `loriner.toml`, or any other by name.
+
+    Raises:
+        ConfigError: none is named.
+        TaskError: it cannot be opened.
+    """
+    own, name = settings.task, settings.adapt.task
+    if own is None or name not in (None, own.name):
+        return open_task(named(name, "task", "TASK"), home=settings.home)
+    return from_jsonl(
+        own.items,
+        own.scorer,
+        name=own.name,
+        description=own.description,
+        seed_harness=own.seed_harness,
+        **({} if own.split is None else {"split": own.split}),
+    )
+
+
+def named(value: str | None, what: str, flag: str) -> str:
+    """The value, or the error that says how to give it."""
+    if value:
+        return value
+    raise ConfigError(f"no {what}: give {flag}, or set it in loriner.toml under [adapt]")
+
+
+def find_harness(name: str, store: Store, registry: Registry, task: str | None = None) -> Harness:
+    """The harness called `name`: `library:NAME`, a file, or a version (harness id, commit, tag, branch).
+
+    Raises:
+        HarnessError: there is no such harness, or it is not one.
+    """
+    if name.startswith("library:"):
+        return from_library(name.removeprefix("library:"))
+    if Path(name).is_file():
+        return load(Path(name))
+    known = store.harness(name) if _ID.fullmatch(name) else None
+    return known or registry.harness(name, task=task)

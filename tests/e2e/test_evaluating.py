@@ -1,0 +1,125 @@
+"""`evaluate`, `propose` and `tasks` from the command line, with bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command import Command
+from stub_server import Stub
+
+
+def test_evaluate_prints_one_document_with_every_trial(loriner: Command, folder: Path) -> None:
+    done = loriner("evaluate", str(folder), "--solver", "scripted:echo", "--limit", "5", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["score"]["n"] == 5
+    assert document["harness"]
+    assert {"question", "status", "detail", "score", "seconds", "calls"} <= document["trials"][0].keys()
+
+
+def test_global_options_may_stand_anywhere(loriner: Command, folder: Path) -> None:
+    first = loriner("--json", "--seed", "3", "evaluate", str(folder), "--solver", "scripted:echo")
+    last = loriner("evaluate", str(folder), "--solver", "scripted:echo", "--seed", "3", "--json")
+    assert json.loads(first.stdout)["score"] == json.loads(last.stdout)["score"]
+
+
+def test_fail_under_ends_with_1(loriner: Command, folder: Path) -> None:
+    done = loriner(
+        "evaluate", str(folder), "--solver", "scripted:echo", "--fail-under", "0.5", "--limit", "3"
+    )
+    assert done.returncode == 1
+
+
+def test_a_harness_without_solve_is_named_and_spends_nothing(
+    loriner: Command, folder: Path, stub: Stub, tmp_path: Path
+) -> None:
+    (tmp_path / "bad.py").write_text("def answer(model, question):\n    return '1'\n")
+    done = loriner("evaluate", str(folder), "--solver", stub.url, "--harness", "bad.py")
+    assert done.returncode == 2
+    assert "bad.py" in done.stderr
+    assert "solve" in done.stderr
+    assert stub.calls == []
+
+
+def test_a_harness_that_always_crashes_is_run_three_times_only(
+    loriner: Command, folder: Path, stub: Stub, tmp_path: Path
+) -> None:
+    (tmp_path / "bad.py").write_text("def solve(model, question):\n    return undefined\n")
+    done = loriner(
+        "evaluate", str(folder), "--solver", stub.url, "--harness", "bad.py", "--limit", "10", "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    statuses = [each["status"] for each in json.loads(done.stdout)["trials"]]
+    assert statuses.count("crashed") == 3
+    assert statuses.count("skipped_after_crash") == 7
+    assert json.loads(done.stdout)["score"]["score"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"id": "x", "question": "q"}', "answer"),
+        ("not json", "JSON"),
+        ('{"id": "q101", "question": "q", "answer": "a"}', "q101"),
+        ("[1, 2]", "object"),
+    ],
+)
+def test_a_bad_line_of_a_task_is_named(loriner: Command, folder: Path, line: str, told: str) -> None:
+    with (folder / "items.jsonl").open("a") as items:
+        items.write(line + "\n")
+    done = loriner("tasks", "check", str(folder))
+    assert done.returncode == 2
+    assert "items.jsonl, line 91" in done.stderr
+    assert told in done.stderr
+
+
+def test_tasks_check_passes_a_sound_task_and_fails_a_broken_scorer(loriner: Command, folder: Path) -> None:
+    assert loriner("tasks", "check", str(folder)).returncode == 0
+    (folder / "score.py").write_text("def score(item, answer):\n    return 0.0\n")
+    assert loriner("tasks", "check", str(folder)).returncode == 1
+
+
+def test_a_new_task_runs_as_it_is(loriner: Command, tmp_path: Path) -> None:
+    assert loriner("tasks", "new", "mine").returncode == 0
+    assert loriner("tasks", "check", "tasks/mine").returncode == 0
+    done = loriner("evaluate", "tasks/mine", "--solver", "scripted:echo", "--json")
+    assert done.returncode == 0, done.stderr
+
+
+def test_propose_shows_candidates_and_grades_nothing(loriner: Command, folder: Path, stub: Stub) -> None:
+    done = loriner("propose", str(folder), "--solver", stub.url, "-k", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert [each["code"] for each in document["candidates"]] == [None, None]
+    trials = json.loads(loriner("runs", "show", document["run"], "--json").stdout)["trials"]
+    assert len(trials) == 16
+
+
+def test_a_completion_that_does_not_parse_has_a_code(loriner: Command, folder: Path, stub: Stub) -> None:
+    done = loriner("propose", str(folder), "--solver", stub.url, "--proposer", "scripted:echo", "--json")
+    assert json.loads(done.stdout)["candidates"][0]["code"] == "no_edit_block"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["evaluate", "rg:no_such_family", "--solver", "scripted:echo"], "no_such_family"),
+        (["evaluate", "nowhere", "--solver", "scripted:echo"], "nowhere"),
+        (["adapt", "--set", "adapt.round=3"], "did you mean rounds"),
+        (["adapt", "--set", "adapt"], "KEY=VALUE"),
+        (["evaluate", "sums", "--solver", "nothing"], "nothing"),
+        (["adapt", "sums"], "--solver"),
+        (["runs", "show", "20200101"], "20200101"),
+        (["show", "abcdef123"], "abcdef123"),
+    ],
+)
+def test_wrong_names_end_with_2_and_say_what_is_wrong(
+    loriner: Command, folder: Path, arguments: list[str], told: str
+) -> None:
+    done = loriner(*[str(folder) if each == "sums" else each for each in arguments])
+    assert done.returncode == 2, done.stderr
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr

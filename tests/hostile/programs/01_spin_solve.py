@@ -1,0 +1,6 @@
+# kind: 1 spin
+# expect: timeout:cpu
+
+def solve(model, question):
+    while True:
+        pass

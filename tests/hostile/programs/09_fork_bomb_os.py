@@ -1,0 +1,8 @@
+# kind: 9 fork-bomb
+# expect: denied:process
+
+import os
+
+def solve(model, question):
+    while True:
+        os.fork()

@@ -1,0 +1,7 @@
+# kind: 11 shell-out
+# expect: denied:process
+
+import os
+
+def solve(model, question):
+    return os.posix_spawn('/bin/true', ['true'], {})

@@ -1,0 +1,8 @@
+# kind: 13 vanish
+# expect: no_answer
+
+import os
+
+def solve(model, question):
+    os.close(3)
+    return 'unheard'

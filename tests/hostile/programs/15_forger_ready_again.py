@@ -1,0 +1,15 @@
+# kind: 15 forger
+# expect: protocol_error
+
+import json
+import os
+import struct
+
+
+def frame(value):
+    data = json.dumps(value).encode()
+    os.write(3, struct.pack('<I', len(data)) + data)
+
+def solve(model, question):
+    frame({'kind': 'ready'})
+    return '42'

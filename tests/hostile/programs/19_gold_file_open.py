@@ -1,0 +1,9 @@
+# kind: 19 gold-file
+# expect: denied:file
+# namespaced: denied:file | crashed:FileNotFoundError
+
+import json
+import os
+
+def solve(model, question):
+    return open(json.loads(question)['gold']).read()

@@ -1,0 +1,8 @@
+# kind: 21 proc-peeker
+# expect: denied:file
+# namespaced: denied:file | crashed:FileNotFoundError
+
+import os
+
+def solve(model, question):
+    return open(f'/proc/{os.getppid()}/fd/0', 'rb').read(100).hex()

@@ -1,0 +1,8 @@
+# kind: 24 writer
+# expect: denied:file
+# namespaced: denied:file | crashed:FileNotFoundError
+
+import json
+
+def solve(model, question):
+    open(json.__file__, 'a').write('x')

@@ -1,0 +1,8 @@
+# kind: 27 assassin
+# expect: denied:process
+
+import os
+import signal
+
+def solve(model, question):
+    os.kill(os.getpid(), signal.SIGKILL)

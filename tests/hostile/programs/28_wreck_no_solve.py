@@ -1,0 +1,4 @@
+# kind: 28 wreck
+# expect: crashed:NameError
+
+answer = 42

@@ -1,0 +1,5 @@
+# kind: 28 wreck
+# expect: crashed:TypeError
+
+def solve():
+    return 42

@@ -1,0 +1,66 @@
+"""Suites and the scaffold of a new task."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from loriner.errors import TaskError
+from loriner.tasks.base import SPLITS
+from loriner.tasks.check import check
+from loriner.tasks.families import FAMILIES, RUNS_ANSWERS, WITHOUT_GOLD, WON_BY_WRONG_ANSWERS
+from loriner.tasks.named import open_task
+from loriner.tasks.scaffold import scaffold
+from loriner.tasks.suites import FAMILY_SUITES, SUITES, task_names
+
+
+def test_suites_have_their_sizes_and_share_no_family():
+    assert {name: len(families) for name, families in FAMILY_SUITES.items()} == {
+        "rg-train": 5,
+        "rg-train-room": 14,
+        "rg-unseen": 21,
+        "rg-hard": 5,
+    }
+    for one, other in itertools.combinations(FAMILY_SUITES.values(), 2):
+        assert not set(one) & set(other)
+
+
+def test_no_suite_holds_a_family_with_a_scorer_that_cannot_be_trusted():
+    held = {family for families in FAMILY_SUITES.values() for family in families}
+    assert held <= set(FAMILIES)
+    assert not held & (RUNS_ANSWERS | WITHOUT_GOLD | set(WON_BY_WRONG_ANSWERS))
+
+
+def test_a_suite_stands_for_its_tasks_in_either_setting():
+    assert task_names("rg-hard")[0] == "rg:ab"
+    assert task_names("rg-hard+varied")[0] == "rg:ab+varied"
+    assert task_names("rg:ab") == ("rg:ab",)
+    assert len(SUITES) == 8
+    with pytest.raises(TaskError, match="did you mean rg-unseen"):
+        task_names("rg-unsen")
+
+
+def test_a_suite_is_no_task(tmp_path):
+    with pytest.raises(TaskError, match="a suite of 21 tasks, not a task; one is rg:acre"):
+        open_task("rg-unseen", home=tmp_path)
+
+
+async def test_a_scaffold_runs_as_it_is(tmp_path):
+    folder = scaffold(tmp_path / "tasks" / "mine", "mine")
+    task = open_task(str(folder), home=tmp_path)
+    assert task.name == "mine"
+    assert all(len(task.questions(split)) >= 2 for split in SPLITS)
+    report = await check(task)
+    assert report.passed
+    assert report.n_checked == 16
+
+
+def test_a_scaffold_overwrites_nothing(tmp_path):
+    folder = scaffold(tmp_path / "mine", "mine")
+    for taken in (folder, folder / "score.py"):
+        with pytest.raises(TaskError, match="is there already"):
+            scaffold(taken, "mine")
+    for name in ("", "a b", "../x", '"', "-x"):
+        with pytest.raises(TaskError, match="cannot name a task"):
+            scaffold(tmp_path / "other", name)
