@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -61,6 +61,29 @@ class AdaptTable(Table):
     """Questions that decide."""
     test: int = Field(default=64, ge=1)
     """Sealed questions, scored once at the end."""
+    history: bool = True
+    """Show the proposer what was tried before."""
+    traces: bool = True
+    """Show the proposer trials with answers and calls; without them it sees scores and counts."""
+    targets: bool = True
+    """Show the proposer the right answers of feedback questions."""
+
+
+class CompareTable(Table):
+    """What `compare` sets against each other. How each search works is in `adapt`."""
+
+    tasks: list[str] = Field(default_factory=list)
+    modes: list[Literal["sequential", "independent", "best-of-n", "sampling"]] = Field(
+        default=["sequential", "independent", "best-of-n", "sampling"], min_length=1
+    )
+    seeds: int = Field(default=3, ge=1)
+    """Repetitions, each with other samples of solver and proposer."""
+    equal: Literal["calls", "tokens", "usd"] = "calls"
+    """What every mode gets as much of as the others."""
+    allowance: float | None = Field(default=None, gt=0)
+    """So much of it; None takes what `sequential` used."""
+    temperature: float = Field(default=0.7, gt=0, le=2)
+    """At which `sampling` samples the seed program, where that asks for less."""
 
 
 class ProposeTable(Table):
@@ -94,6 +117,11 @@ class Settings(Table):
     budget: Budget = Budget()
     adapt: AdaptTable = AdaptTable()
     propose: ProposeTable = ProposeTable()
+    compare: CompareTable = CompareTable()
+    suites: dict[str, list[str]] = Field(default_factory=dict)
+    """Your own sets of tasks, by name, beside those that `tasks list` shows."""
+    sinks: list[Literal["mlflow", "wandb", "trackio", "tensorboard"]] = Field(default_factory=list)
+    """Trackers that are told of every round."""
 
     @property
     def weights(self) -> Path:

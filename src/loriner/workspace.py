@@ -7,7 +7,7 @@ import logging
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,9 @@ from loriner.models.meter import Meter, MeteredModel
 from loriner.models.named import open_model
 from loriner.propose.catalogue import catalogue_proposer
 from loriner.propose.llm import llm_proposer
+from loriner.propose.prompt import Shown
 from loriner.propose.proposer import Proposer
-from loriner.records import Harness
+from loriner.records import Harness, Usage
 from loriner.runtime.base import Runtime
 from loriner.runtime.host import LocalRuntime
 from loriner.runtime.levels import require
@@ -60,9 +61,11 @@ class Workspace:
         return self._models[name]
 
     def proposer(self, name: str) -> Proposer:
-        """`catalogue`, or any model by name."""
+        """`catalogue`, or any model by name, shown what the settings say."""
         if name == "catalogue":
             return catalogue_proposer()
+        wanted = self.settings.adapt
+        shown = Shown(history=wanted.history, traces=wanted.traces, targets=wanted.targets)
         asked = self.settings.propose
         return llm_proposer(
             self.model(name),
@@ -70,7 +73,12 @@ class Workspace:
             temperature=asked.temperature,
             max_tokens=asked.completion_tokens,
             budget=asked.prompt_tokens,
+            shown=shown,
         )
+
+    def seeded(self, seed: int) -> Workspace:
+        """The same workspace with another seed. It is closed with this one."""
+        return replace(self, settings=self.settings.model_copy(update={"seed": seed}))
 
     def harness(self, name: str, task: str | None = None) -> Harness:
         """The harness called `name`: `library:NAME`, a file, or a version (id, commit, tag, branch).
@@ -81,13 +89,17 @@ class Workspace:
         return find_harness(name, self.store, self.registry, task)
 
     @contextmanager
-    def run(self, command: str, *, resume: str | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+    def run(
+        self, command: str, *, resume: str | None = None, parent: str | None = None
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
         """A run row around the block: its id, and the summary that is kept when the block ends.
 
         However the block ends, the row says so: done, budget, interrupted or failed.
         """
         if resume is None:
-            run_id = self.store.start_run(command, config=self.settings.as_json(), seed=self.settings.seed)
+            run_id = self.store.start_run(
+                command, config=self.settings.as_json(), seed=self.settings.seed, parent=parent
+            )
         else:
             run_id = self.store.resume_run(resume).id
             self.meter.add_past(self.store.usage(run_id), len(self.store.trials(run_id)))
@@ -107,6 +119,10 @@ class Workspace:
             raise
         finally:
             self.store.finish_run(run_id, status, summary)
+
+    def spent(self, run_id: str) -> Usage:
+        """What a run cost; its seconds are wall time over all its sessions."""
+        return replace(self.store.usage(run_id), seconds=self.store.run(run_id).seconds)
 
     def evaluator(self, run_id: str, solver: Model, observe: Observer = silent) -> Evaluator:
         """An evaluator whose trials belong to the run."""

@@ -16,6 +16,7 @@ from loriner.cli import (
     harnesses,
     machine,
     models,
+    proposers,
     runs,
     stores,
     tasks,
@@ -65,7 +66,7 @@ def root(
     )
 
 
-for part in (adapting, evaluating, harnesses, runs, diagnosing, comparing, machine):
+for part in (adapting, comparing, proposers, evaluating, harnesses, runs, diagnosing, machine):
     part.register(app)
 for name, group in (
     ("models", models.app),

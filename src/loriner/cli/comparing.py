@@ -1,176 +1,203 @@
-"""`compare-proposers`: who revises best, on the same programs and questions."""
+"""`compare`, `report` and `serve`."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Sequence
-from dataclasses import asdict
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from loriner.cli.adapting import (
+    NoHistory,
+    NoTraces,
+    ScoresOnly,
+    SinkOption,
+    ablations,
+    as_it_was,
+    plan_of,
+)
 from loriner.cli.globals import Globals
 
 if TYPE_CHECKING:
-    from loriner.cli.laboratory import Laboratory
-    from loriner.train.compare import Sample
-    from loriner.train.exercise import Exercise
-    from loriner.train.settings import ContextsTable
+    from loriner.compare import Entry
+    from loriner.config import Settings
+    from loriner.workspace import Workspace
 
 
-def register(root: typer.Typer) -> None:
-    root.command("compare-proposers")(compare_proposers)
+def register(app: typer.Typer) -> None:
+    app.command()(compare)
+    app.command()(report)
+    app.command()(serve)
 
 
-def compare_proposers(
+def compare(
     context: typer.Context,
-    suite: Annotated[str, typer.Argument(help="A suite, a task, or frozen contexts (FILE.jsonl).")],
-    proposers: Annotated[str, typer.Option(help="Comma-separated NAME=MODEL, or `catalogue`.")],
-    solver: Annotated[str, typer.Option(help="The frozen model that answers.")],
-    per_task: Annotated[int, typer.Option(min=1, help="Contexts of each task.")] = 2,
-    completions: Annotated[int, typer.Option("-k", "--completions", min=1, help="In each context.")] = 4,
-    grade: Annotated[int, typer.Option(min=1, help="Questions that score a completion.")] = 16,
-    setting: Annotated[str, typer.Option(help="canonical, varied or both.")] = "canonical",
-    out: Annotated[Path, typer.Option(help="Where contexts and samples are kept.")] = Path("comparison"),
+    tasks: Annotated[
+        list[str] | None, typer.Argument(help="Tasks, or a suite: rg-train, rg-hard, one of loriner.toml.")
+    ] = None,
+    modes: Annotated[
+        str | None, typer.Option(help="Of sequential,independent,best-of-n,sampling; default all.")
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(help="Repetitions with other samples.")] = None,
+    equal: Annotated[str | None, typer.Option(help="What is held equal: calls, tokens or usd.")] = None,
+    allowance: Annotated[
+        float | None, typer.Option(help="So much of it for each search; default: what sequential used.")
+    ] = None,
+    solver: Annotated[str | None, typer.Option(help="The frozen model that answers.")] = None,
+    proposer: Annotated[
+        str | None, typer.Option(help="`catalogue`, or the model that writes revisions.")
+    ] = None,
+    harness: Annotated[str | None, typer.Option(help="Start from a version, library:NAME or a file.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="Rounds of sequential.")] = None,
+    candidates: Annotated[int | None, typer.Option("-k", "--candidates", help="Completions a round.")] = None,
+    feedback: Annotated[int | None, typer.Option(help="Questions shown to the proposer.")] = None,
+    grade: Annotated[int | None, typer.Option(help="Questions that decide.")] = None,
+    test: Annotated[int | None, typer.Option(help="Sealed questions.")] = None,
+    no_history: NoHistory = False,
+    no_traces: NoTraces = False,
+    scores_only: ScoresOnly = False,
+    sinks: SinkOption = None,
+    resume: Annotated[str | None, typer.Option(help="Go on with a comparison that was stopped.")] = None,
+    allow_reduced: Annotated[
+        bool, typer.Option("--allow-reduced", help="Accept a sandbox below level 2.")
+    ] = False,
 ) -> None:
-    """Has each proposer revise the same programs once, and scores it: score, validity, best of k."""
+    """Sets ways to spend the same number of calls against each other, with paired intervals."""
+    given: Globals = context.obj
+    settings = given.settings(
+        allow_reduced=True if allow_reduced else None,
+        compare={
+            "tasks": tasks or None,
+            "modes": modes.split(",") if modes else None,
+            "seeds": seeds,
+            "equal": equal,
+            "allowance": allowance,
+        },
+        adapt={
+            "solver": solver,
+            "proposer": proposer,
+            "harness": harness,
+            "rounds": rounds,
+            "candidates": candidates,
+            "feedback": feedback,
+            "grade": grade,
+            "test": test,
+            **ablations(no_history, no_traces, scores_only),
+        },
+        sinks=sinks or None,
+    )
+    if resume is not None:
+        settings = as_it_was(settings, resume)
+    run_id = asyncio.run(_compare(settings, given, resume))
+    _print_comparison(given, run_id)
+
+
+async def _compare(settings: Settings, given: Globals, resume: str | None) -> str:
+    from loriner.cli.progress import watching
+    from loriner.compare import Terms
+    from loriner.compare import compare as run_comparison
+    from loriner.report.sinks.telling import chosen, sinking
+    from loriner.runtime.levels import NEEDED
+    from loriner.workspace import named, workspace
+
+    sinks = chosen(settings.sinks)
+    wanted = settings.compare
+    terms = Terms(
+        modes=tuple(dict.fromkeys(wanted.modes)),
+        n_seeds=wanted.seeds,
+        unit=wanted.equal,
+        amount=wanted.allowance,
+        temperature=wanted.temperature,
+        plan=plan_of(settings.adapt),
+    )
+    async with workspace(settings, "comparing", needed_level=NEEDED) as opened:
+        solver = opened.model(named(settings.adapt.solver, "solver", "--solver"))
+        entries = [_entry(opened, settings, name) for name in _names(settings)]
+        try:
+            with opened.run("compare", resume=resume) as (run_id, summary), ExitStack() as stack:
+                watch = stack.enter_context(watching(given.verbosity))
+                observe = stack.enter_context(sinking(sinks, run_id, watch, home=settings.home))
+                await run_comparison(opened, entries, solver, terms, run_id=run_id, observe=observe)
+                summary |= {"task": ", ".join(each.task.name for each in entries)}
+        finally:
+            for each in entries:
+                await each.task.close()
+        return run_id
+
+
+def _names(settings: Settings) -> list[str]:
+    """The tasks that are compared: those given, suites spelt out, or the one of `adapt`."""
+    from loriner.tasks.suites import task_names
+    from loriner.workspace import named
+
+    given = settings.compare.tasks or [named(settings.adapt.task, "task", "TASK")]
+    found = [name for each in given for name in settings.suites.get(each) or task_names(each)]
+    return list(dict.fromkeys(found))
+
+
+def _entry(opened: Workspace, settings: Settings, name: str) -> Entry:
+    from loriner.compare import Entry
+    from loriner.config import changed
+    from loriner.workspace import task_of
+
+    task = task_of(changed(settings, adapt={"task": name}))
+    seed = opened.harness(settings.adapt.harness or f"library:{task.seed_harness}", task.name)
+    return Entry(task, seed)
+
+
+def _print_comparison(given: Globals, run_id: str) -> None:
+    from loriner.cli import documents, render
+    from loriner.report.document import document
+    from loriner.report.pages import facts_of, page_of
+
+    with given.store() as store:
+        found = facts_of(store, run_id)
+    if given.json:
+        documents.emit(document(found))
+        return
+    page = page_of(found)
+    typer.echo("\n".join([page.verdict, *page.remarks]))
+    for section in page.sections[:2]:
+        for figure in section.figures:
+            render.table(figure.caption, figure.table.columns, figure.table.rows)
+    typer.echo(f"Run {run_id}: loriner report {run_id} -o report.html")
+
+
+def report(
+    context: typer.Context,
+    run: Annotated[str, typer.Argument(help="An adaptation or a comparison, by its id or a part of it.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The file to write.")] = Path("report.html"),
+) -> None:
+    """Writes one self-contained HTML file on a run; it can be made while the run works."""
     from loriner.cli import documents
+    from loriner.report.document import document
+    from loriner.report.page import html
+    from loriner.report.pages import facts_of, page_of
 
     given: Globals = context.obj
-    table = _table(suite, setting, per_task, grade, given.settings().propose.prompt_tokens)
-    found = asyncio.run(_compare(given, suite, table, solver, _named(proposers), completions, out))
-    (out / "comparison.json").write_text(json.dumps(found, indent=2), encoding="utf-8")
+    with given.store() as store:
+        found = facts_of(store, run)
     if given.json:
-        documents.emit(found)
-    else:
-        _print(found)
+        documents.emit(document(found))
+        return
+    page = page_of(found)
+    out.write_text(html(page), encoding="utf-8")
+    typer.echo(f"{page.verdict}\nwrote {out}")
 
 
-def _named(text: str) -> dict[str, str]:
-    from loriner.errors import ConfigError
+def serve(
+    context: typer.Context,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
+) -> None:
+    """Shows the reports in a browser on this machine, refreshed while runs work; reads only."""
+    from loriner.report.serve import serve as run_server
 
-    named: dict[str, str] = {}
-    for each in text.split(","):
-        name, _, model = each.strip().partition("=")
-        if not name or name in named:
-            raise ConfigError(f"--proposers {text}: expected distinct NAME=MODEL, separated by commas")
-        named[name] = model or name
-    return named
-
-
-def _table(suite: str, setting: str, per_task: int, grade: int, prompt_tokens: int) -> ContextsTable:
-    """What contexts are drawn from. A frozen file says itself which tasks it needs."""
-    from loriner.train.exercise import load
-    from loriner.train.settings import ContextsTable, checked
-    from loriner.train.suites import VARIED, task_names
-
-    names, settings = [suite], ["canonical", "varied"] if setting == "both" else [setting]
-    if suite.endswith(".jsonl"):
-        found = {each.context.task for each in load(Path(suite))}
-        names = sorted({name.replace(VARIED, "") for name in found})
-        settings = sorted({"varied" if VARIED in name else "canonical" for name in found})
-    n = per_task * len(task_names(names)) * len(settings)
-    wanted = {
-        "tasks": names,
-        "settings": settings,
-        "n": n,
-        "grade": grade,
-        "max_prompt_tokens": prompt_tokens,
-    }
-    return checked(ContextsTable, wanted, "options")
+    given: Globals = context.obj
+    with given.store() as store:
+        asyncio.run(run_server(store, port=port, say=_say))
 
 
-async def _compare(
-    given: Globals,
-    suite: str,
-    table: ContextsTable,
-    solver: str,
-    proposers: dict[str, str],
-    completions: int,
-    out: Path,
-) -> dict[str, Any]:
-    from loriner.cli.laboratory import laboratory, tell
-    from loriner.train.compare import sample
-    from loriner.train.reward import Scorer
-
-    async with laboratory(given, table, solver, "compare-proposers", training=False) as here:
-        exercises, digest = await _exercises(given, here, suite, table, out)
-        scorer = Scorer(lab=here.lab, tasks=here.tasks)
-        samples: dict[str, list[Sample]] = {}
-        for name, model in proposers.items():
-            tell(given, f"{name}: {completions} completions in each of {len(exercises)} contexts")
-            samples[name] = await sample(scorer, exercises, here.opened.proposer(model), completions)
-            _keep(out / f"samples-{name}.jsonl", samples[name])
-        head = {"run": here.lab.run_id, "solver": solver, "n": len(exercises), "digest": digest}
-        return {**head, "completions": completions, **_standings(proposers, samples)}
-
-
-async def _exercises(
-    given: Globals, here: Laboratory, suite: str, table: ContextsTable, out: Path
-) -> tuple[Sequence[Exercise], str]:
-    """The contexts with their digest: those of the file, or drawn and frozen now."""
-    from loriner.cli.laboratory import draw_plan
-    from loriner.train.contexts import draw
-    from loriner.train.exercise import digest, load, save
-    from loriner.train.suites import states
-
-    if suite.endswith(".jsonl"):
-        return load(Path(suite)), digest(Path(suite))
-    seed = here.lab.seed
-    starts = states(table, here.tasks, seed)
-    exercises = await draw(here.lab, here.tasks, starts, draw_plan(table, table.n, seed))
-    return exercises, save(exercises, out / "contexts.jsonl")
-
-
-def _standings(proposers: dict[str, str], samples: dict[str, list[Sample]]) -> dict[str, Any]:
-    from loriner.train.compare import difference, standing, unrevised
-
-    first, *_ = samples
-    return {
-        "unrevised": asdict(unrevised(samples[first])),
-        "proposers": {
-            name: {
-                "model": proposers[name],
-                **asdict(standing(name, found)),
-                "against": {} if name == first else {first: asdict(difference(samples[first], found))},
-            }
-            for name, found in samples.items()
-        },
-    }
-
-
-def _keep(path: Path, samples: Sequence[Sample]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(asdict(each)) + "\n" for each in samples), encoding="utf-8")
-
-
-def _print(found: dict[str, Any]) -> None:
-    from loriner.cli import render
-
-    shown = found["proposers"]
-    ks = sorted(next(iter(shown.values()))["best_of"], key=int)
-    columns = ["proposer", "score, 95 % interval", "or seed", "gain", "p", "parsed", "applied", "ran"]
-    rows = [
-        [
-            name,
-            _interval(each["score"]),
-            _interval(each["score_or_seed"]),
-            _interval(each["gain"]["difference"]),
-            f"{each['gain']['p_value']:.3f}",
-            *(f"{each[part]:.0%}" for part in ("parsed", "applied", "completion_rate")),
-            *(f"{each['best_of'][k]:.2f}" for k in ks),
-        ]
-        for name, each in shown.items()
-    ]
-    title = f"One revision, {found['n']} contexts, {found['completions']} completions in each"
-    render.table(title, [*columns, *(f"best of {k}" for k in ks)], rows)
-    typer.echo(
-        f"Unrevised: {_interval(found['unrevised'])}. No candidate scores 0; `or seed` keeps the program. "
-        f"Solver {found['solver']} (frozen). Contexts {found['digest'][:12]}. Run {found['run']}"
-    )
-
-
-def _interval(each: dict[str, Any]) -> str:
-    return f"{each['mean']:.2f} [{each['low']:.2f}, {each['high']:.2f}]"
+def _say(text: str) -> None:
+    typer.echo(text)

@@ -15,29 +15,10 @@ from loriner.tasks.base import Task
 from loriner.tasks.format_varied import VariedTask
 from loriner.tasks.named import open_task
 from loriner.tasks.reasoning_gym import TRAINING, open_family
+from loriner.tasks.suites import task_names as spelt_out
 from loriner.train.contexts import State
 from loriner.train.renaming import renamed
 from loriner.train.settings import ContextsTable, Setting
-
-SUITES: Mapping[str, str] = {
-    "rg-train": "codeio maze rotten_oranges simple_geometry tower_of_hanoi",
-    "rg-train-room": """
-        count_primes number_sorting word_sorting base_conversion letter_counting leg_counting
-        basic_arithmetic chain_sum products gcd lcm decimal_arithmetic bitwise_arithmetic count_bits
-        number_filtering prime_factorization
-    """,
-    "rg-hard": "knight_swap letter_jumble modulo_grid sokoban ab",
-    "rg-unseen": """
-        simple_equations caesar_cipher cryptarithm manipulate_matrix palindrome_partitioning
-        string_manipulation arc_1d calendar_arithmetic gsm_symbolic bf color_cube_rotation number_sequence
-        mini_sudoku kakurasu advanced_geometry shortest_path family_relationships acre knights_knaves
-        zebra_puzzles coin_flip
-    """,
-}
-"""Reasoning Gym families, separated by blanks. `rg-train` and `rg-hard` are the source's, the other two
-ours: docs/training.md.
-"""
-
 
 VARIED = "+varied"
 """What the format-varied setting adds to the name of a family."""
@@ -45,12 +26,7 @@ VARIED = "+varied"
 
 def task_names(names: Iterable[str]) -> tuple[str, ...]:
     """The task names with every suite spelled out, each once."""
-    spelled = (
-        each
-        for name in names
-        for each in ([f"rg:{family}" for family in SUITES[name].split()] if name in SUITES else [name])
-    )
-    return tuple(dict.fromkeys(spelled))
+    return tuple(dict.fromkeys(each for name in names for each in spelt_out(name)))
 
 
 def open_suite(
