@@ -69,12 +69,6 @@ class AdaptTable(Table):
     """Show the proposer the right answers of feedback questions."""
 
 
-SUITES = {
-    "rg-train": ["rg:codeio", "rg:maze", "rg:rotten_oranges", "rg:simple_geometry", "rg:tower_of_hanoi"],
-    "rg-hard": ["rg:knight_swap", "rg:letter_jumble", "rg:modulo_grid", "rg:sokoban", "rg:ab"],
-}
-
-
 class CompareTable(Table):
     """What `compare` sets against each other. How each search works is in `adapt`."""
 
@@ -90,6 +84,15 @@ class CompareTable(Table):
     """So much of it; None takes what `sequential` used."""
     temperature: float = Field(default=0.7, gt=0, le=2)
     """At which `sampling` samples the seed program, where that asks for less."""
+
+
+class ProposeTable(Table):
+    """How a model is asked for revisions."""
+
+    prompt_tokens: int = Field(default=6_000, ge=512)
+    """Longest prompt, by a cautious count; a model with a short context needs less."""
+    completion_tokens: int = Field(default=2_048, ge=16)
+    temperature: float = Field(default=0.8, ge=0)
 
 
 class Settings(Table):
@@ -113,9 +116,10 @@ class Settings(Table):
     limits: Limits = Limits()
     budget: Budget = Budget()
     adapt: AdaptTable = AdaptTable()
+    propose: ProposeTable = ProposeTable()
     compare: CompareTable = CompareTable()
-    suites: dict[str, list[str]] = Field(default=SUITES)
-    """Tasks that `compare` takes together, under a name of their own."""
+    suites: dict[str, list[str]] = Field(default_factory=dict)
+    """Your own sets of tasks, by name, beside those that `tasks list` shows."""
     sinks: list[Literal["mlflow", "wandb", "trackio", "tensorboard"]] = Field(default_factory=list)
     """Trackers that are told of every round."""
 
@@ -140,7 +144,7 @@ def load(path: Path | None = None, assignments: Iterable[str] = ()) -> Settings:
         if (value := os.environ.get(f"LORINER_{name.upper()}")) is not None:
             data[name] = value
     for assignment in assignments:
-        _assign(data, assignment)
+        assign(data, assignment)
     try:
         return Settings.model_validate(data)
     except ValidationError as error:
@@ -162,7 +166,7 @@ def _read(path: Path | None) -> tuple[dict[str, Any], str]:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
 
 
-def _assign(data: dict[str, Any], assignment: str) -> None:
+def assign(data: dict[str, Any], assignment: str) -> None:
     """Puts `a.b=c` into `data`; the value is read as TOML, or else as plain text."""
     key, separator, text = assignment.partition("=")
     if not separator or not key.strip():

@@ -66,7 +66,15 @@ class Workspace:
             return catalogue_proposer()
         wanted = self.settings.adapt
         shown = Shown(history=wanted.history, traces=wanted.traces, targets=wanted.targets)
-        return llm_proposer(self.model(name), seed=self.settings.seed, shown=shown)
+        asked = self.settings.propose
+        return llm_proposer(
+            self.model(name),
+            seed=self.settings.seed,
+            temperature=asked.temperature,
+            max_tokens=asked.completion_tokens,
+            budget=asked.prompt_tokens,
+            shown=shown,
+        )
 
     def seeded(self, seed: int) -> Workspace:
         """The same workspace with another seed. It is closed with this one."""

@@ -96,12 +96,14 @@ def test_seeds_are_far_apart_and_fit_numpy():
     assert list(FAMILIES) == sorted(FAMILIES)
 
 
-def test_a_function_of_codeio_is_in_one_split_only(home):
+def test_a_function_of_codeio_is_in_one_split_only(home, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     code = {
         split: {text.rpartition("Here is a reference code snippet")[2] for text in texts}
         for split, texts in questions(home, "codeio", 8).items()
     }
     assert sum(len(each) for each in code.values()) == len(set.union(*code.values()))
+    assert not list(tmp_path.iterdir()), "code samples write files: not here"
 
 
 def test_items_are_the_same_when_made_again(tmp_path, monkeypatch):

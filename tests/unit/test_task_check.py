@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -78,3 +79,30 @@ def test_a_missing_library_names_its_install_line(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "a Reasoning Gym task needs the extra [rg]: pip install 'loriner[rg]'\n"
+
+
+def test_a_package_registers_its_tasks(tmp_path):
+    (tmp_path / "plugin.py").write_text(
+        "from loriner.tasks.fictional import open_fictional\n"
+        "def tiny(home):\n    return open_fictional(40)\n"
+        "def broken(home):\n    return 1 / 0\n"
+    )
+    metadata = tmp_path / "plugin-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: plugin\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text(
+        "[loriner.tasks]\ntiny = plugin:tiny\nbroken = plugin:broken\n"
+    )
+    program = (
+        "from pathlib import Path\nfrom loriner.errors import TaskError\n"
+        "from loriner.tasks.named import known_tasks, open_task\n"
+        "print(known_tasks()[:2], open_task('tiny', home=Path()).name)\n"
+        "try:\n    open_task('broken', home=Path())\nexcept TaskError as error:\n    print(error)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
+    )
+    first, second = done.stdout.splitlines()
+    assert first == "('broken', 'tiny') fictional:40:0"
+    assert second.startswith("the registered task broken (plugin:broken) does not open: ZeroDivisionError")

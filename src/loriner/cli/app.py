@@ -16,9 +16,11 @@ from loriner.cli import (
     harnesses,
     machine,
     models,
+    proposers,
     runs,
     stores,
     tasks,
+    training,
 )
 from loriner.cli.globals import Globals
 
@@ -64,7 +66,13 @@ def root(
     )
 
 
-for part in (adapting, comparing, evaluating, harnesses, runs, diagnosing, machine):
+for part in (adapting, comparing, proposers, evaluating, harnesses, runs, diagnosing, machine):
     part.register(app)
-for name, group in (("models", models.app), ("tasks", tasks.app), ("store", stores.app), ("runs", runs.app)):
+for name, group in (
+    ("models", models.app),
+    ("tasks", tasks.app),
+    ("train", training.app),
+    ("store", stores.app),
+    ("runs", runs.app),
+):
     app.add_typer(group, name=name)

@@ -129,10 +129,11 @@ async def _compare(settings: Settings, given: Globals, resume: str | None) -> st
 
 def _names(settings: Settings) -> list[str]:
     """The tasks that are compared: those given, suites spelt out, or the one of `adapt`."""
+    from loriner.tasks.suites import task_names
     from loriner.workspace import named
 
     given = settings.compare.tasks or [named(settings.adapt.task, "task", "TASK")]
-    found = [name for each in given for name in settings.suites.get(each, [each])]
+    found = [name for each in given for name in settings.suites.get(each) or task_names(each)]
     return list(dict.fromkeys(found))
 
 

@@ -48,7 +48,7 @@ def open_multihop(
     if pool:
         return ItemTask(_pool_card(dataset), by_group(chosen, _with_passages), InProcess(score))
     index = Bm25(read_corpus(Path(corpus)) if corpus else corpus_of(rows))
-    return ItemTask(_open_card(dataset, index), by_group(chosen, _alone), InProcess(score))
+    return ItemTask(open_card(dataset, index), by_group(chosen, _alone), InProcess(score))
 
 
 def score(item: Item, answer: str) -> Score:
@@ -130,11 +130,12 @@ def _pool_card(dataset: str) -> Card:
     return Card(name=f"{dataset}:pool", description=f"{about} {_SCORING}")
 
 
-def _open_card(dataset: str, index: Bm25) -> Card:
+def open_card(name: str, index: Bm25) -> Card:
+    """What a task with `search` over an index says of itself."""
     n = len(index.passages)
     about = (
         "Questions whose answer takes facts from several passages. The tool search(query, k=5) finds "
         f"passages by their words among {n:,} and returns a list of dicts with `title` and `text`."
     )
     tools = {"search": search_tool(index)}
-    return Card(name=dataset, description=f"{about} {_SCORING}", seed_harness="retrieval", tools=tools)
+    return Card(name=name, description=f"{about} {_SCORING}", seed_harness="retrieval", tools=tools)

@@ -7,6 +7,7 @@
     musique:FILE         questions of MuSiQue (likewise hotpotqa, 2wikimultihopqa) with search over a corpus
     musique:FILE,CORPUS  the same over a corpus file
     musique:FILE:pool    the same with each question's passages in its text; `:train` takes the train rows
+    fictional            a made-up wiki; fictional:PAGES:SEED is another one
     ./folder             a folder with a task.toml
 
 A package registers its own tasks as entry points of the group `loriner.tasks`: each is a function that is
@@ -23,6 +24,7 @@ from pathlib import Path
 from loriner.errors import LorinerError, TaskError
 from loriner.tasks.base import Task
 from loriner.tasks.families import FAMILIES, WITHOUT_GOLD
+from loriner.tasks.fictional import DEFAULT_PAGES, open_fictional
 from loriner.tasks.format_varied import VariedTask
 from loriner.tasks.grading import DATASETS
 from loriner.tasks.jsonl import load_folder
@@ -47,6 +49,8 @@ def open_task(name: str, *, home: Path) -> Task:
         return _open_family(name, home)
     if name.partition(":")[0] in DATASETS:
         return _open_multihop(name)
+    if name.partition(":")[0] == "fictional":
+        return _open_fictional(name)
     if name in SUITES:
         raise TaskError(
             f"{name} is a suite of {len(SUITES[name])} tasks, not a task; one is {SUITES[name][0]}"
@@ -80,10 +84,18 @@ def _open_multihop(name: str) -> Task:
     return open_multihop(dataset, file, part=part, pool="pool" in marks, corpus=corpus or None)
 
 
+def _open_fictional(name: str) -> Task:
+    numbers = name.split(":")[1:]
+    if len(numbers) > 2 or not all(number.isdecimal() for number in numbers):
+        raise TaskError(f"{name}: expected fictional, fictional:PAGES or fictional:PAGES:SEED")
+    n_pages, seed, *_ = [*map(int, numbers), *[DEFAULT_PAGES, 0][len(numbers) :]]
+    return open_fictional(n_pages, seed=seed)
+
+
 def known_tasks() -> tuple[str, ...]:
-    """Every name that can be opened: the registered ones, then the families."""
+    """Every name that can be opened without a file: the registered ones, the made-up wiki, the families."""
     families = [f"rg:{family}" for family in FAMILIES if family not in WITHOUT_GOLD]
-    return (*sorted(_registered()), *families)
+    return (*sorted(_registered()), "fictional", *families)
 
 
 def _registered() -> Mapping[str, EntryPoint]:

@@ -123,7 +123,7 @@ class WorkerSpec:
     def as_json(self) -> str:
         return json.dumps(
             {
-                "file": str(self.file),
+                "file": str(self.file.resolve()),
                 "function": self.function,
                 "argument": self.argument,
                 "cpu_s": self.cpu_s,
@@ -134,7 +134,10 @@ class WorkerSpec:
 
 
 class Worker:
-    """A process that serves one function; started at the first call, restarted when it died."""
+    """A process that serves one function, in its file's folder.
+
+    It is started at the first call and again when it died.
+    """
 
     def __init__(self, spec: WorkerSpec) -> None:
         self.spec = spec
@@ -176,6 +179,7 @@ class Worker:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             env=clean_environment(),
+            cwd=self.spec.file.parent,
             start_new_session=True,
             limit=2 * worker.REPLY_BYTES,
         )

@@ -7,6 +7,7 @@ process, one thread, PYTHONHASHSEED=0, and every generator seeded for each item.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import hashlib
 import json
@@ -14,6 +15,7 @@ import math
 import os
 import random
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -61,7 +63,8 @@ def freeze(order: Mapping[str, Any]) -> None:
     for split in order["splits"]:
         file = directory / f"{split['name']}.jsonl"
         if split["name"] not in manifest["splits"] or not file.exists():
-            drawn = _draw(order, split, seen)
+            with _scratch_directory():
+                drawn = _draw(order, split, seen)
             _write(file, drawn.pop("lines"))
             manifest["splits"][split["name"]] = drawn | {"sha256": _digest(file.read_bytes())}
             _write(manifest_file, json.dumps(manifest, indent=1))
@@ -69,31 +72,40 @@ def freeze(order: Mapping[str, Any]) -> None:
             seen.update(_question_key(json.loads(line)["question"]) for line in lines)
 
 
+@contextlib.contextmanager
+def _scratch_directory() -> Iterator[None]:
+    """An empty working directory: code samples of codeio write files."""
+    with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
+        yield
+
+
 def _draw(order: Mapping[str, Any], split: Mapping[str, Any], seen: set[str]) -> dict[str, Any]:
     lines: list[str] = []
     content = hashlib.sha256()
     counts = {"draws": 0, "repeated": 0, "unfit": 0}
     mine = set(seen)
-    for index, entry, fits in _entries(order["family"], order["settings"], split):
+    for index, entry in _entries(order["family"], order["settings"], split):
         if len(lines) == order["n"]:
             break
         counts["draws"] += 1
-        key = _question_key(entry["question"])
-        if key in mine or not fits:
-            counts["repeated" if key in mine else "unfit"] += 1
+        key = _question_key(entry["question"]) if entry else ""
+        if entry is None or key in mine:
+            counts["unfit" if entry is None else "repeated"] += 1
             continue
         mine.add(key)
         item = {"id": f"{order['family']}/{split['name']}/{index:04d}"} | _json_data(entry)
         lines.append(json.dumps(item, ensure_ascii=False))
         content.update(json.dumps([item["question"], item["answer"]]).encode() + b"\n")
+    if counts["unfit"] == counts["draws"]:
+        raise RuntimeError(f"none of {counts['draws']} draws gave an item whose right answer scores 1")
     text = "".join(line + "\n" for line in lines)
     return {"lines": text, "n": len(lines), **counts, "digest": content.hexdigest()}
 
 
 def _entries(
     family: str, settings: Mapping[str, Any], split: Mapping[str, Any]
-) -> Iterator[tuple[int, dict[str, Any], bool]]:
-    """The draws of a split: index, entry, and whether it may be used."""
+) -> Iterator[tuple[int, dict[str, Any] | None]]:
+    """The draws of a split by index; None for one that cannot be used, or that the library fails to make."""
     import numpy as np
 
     seed = split["first_seed"]
@@ -101,12 +113,20 @@ def _entries(
     for index in range(MAX_DRAWS):
         random.seed(seed + index)
         np.random.seed((seed + index) % 2**32)
-        entry = dataset[index]
-        fits = _gold_is_right(dataset, entry)
-        if "share" in split:
-            lower, upper = split["share"]
-            fits = fits and _has_data(entry) and lower <= _place_of_code(entry["question"]) < upper
-        yield index, entry, fits
+        try:
+            entry = dataset[index]
+            fits = _belongs(entry, split) and _gold_is_right(dataset, entry)
+        except Exception:  # noqa: BLE001 - a code sample of codeio may raise anything
+            fits = False
+        yield index, entry if fits else None
+
+
+def _belongs(entry: dict[str, Any], split: Mapping[str, Any]) -> bool:
+    """Whether a code sample ran and is this split's; any other item is."""
+    if "share" not in split:
+        return True
+    lower, upper = split["share"]
+    return _has_data(entry) and lower <= _place_of_code(entry["question"]) < upper
 
 
 def _gold_is_right(dataset: Any, entry: dict[str, Any]) -> bool:
