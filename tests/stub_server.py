@@ -21,7 +21,7 @@ Mind = Callable[[str], str]
 
 def adder(prompt: str) -> str:
     """Right only when it is asked for a program."""
-    numbers = re.findall(r"\d+", prompt.split("\n")[0])
+    numbers = re.findall(r"\d+", prompt)[:2]
     if "```python" in prompt:
         return f"```python\nprint({' + '.join(numbers)})\n```"
     return "I think it is <answer>-1</answer>"

@@ -9,8 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from typing import Literal
 
+from loriner.allowance import Allowance, Bill
+from loriner.constant import constant_baseline
 from loriner.evaluate import Evaluator
 from loriner.memorised import check as check_memorised
 from loriner.propose.context import brief_of, faults, make_context
@@ -31,6 +34,7 @@ from loriner.statistics import Decision, Rule, accepts, interval
 from loriner.store.entry import Evidence
 from loriner.store.registry import Registry
 from loriner.tasks.base import Split, Task
+from loriner.trail import Start, Stood, Told, Tried, tell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +45,23 @@ class Plan:
     candidates: int = 1
     """Completions in each round."""
     accept: Rule = "paired"
+    revise: Literal["current", "seed"] = "current"
+    """What a round revises: the version accepted last, or always the seed, with no memory of other rounds."""
     feedback: int = 16
     grade: int = 32
     test: int = 64
     """Questions of each split, at most; 0 test questions leave the test split sealed."""
+    allowance: Allowance | None = None
+    """What the search may use: then no round begins, and a candidate that went beyond does not count."""
+    oracle: bool = False
+    """Score every candidate on the test questions too, to report the best of them; it decides nothing."""
+
+    @property
+    def mode(self) -> str:
+        """Its name in reports."""
+        if self.revise == "current":
+            return "sequential"
+        return "best-of-n" if self.oracle else "independent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +73,8 @@ class Attempt:
     """None when there was no candidate."""
     decision: Decision | None
     """None when there was no candidate, or another of the round scored better."""
+    considered: bool = True
+    """Whether it came within the allowance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +94,12 @@ class Standing:
 
     harness: Harness
     grade: Evaluation
+    """The scores by which it was chosen."""
     test: Evaluation | None
     faults: Counter[Fault]
     """Among the grade trials."""
+    fresh: Evaluation | None = None
+    """The grade questions once more, with other sampling seeds: without the luck of the draw."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +112,8 @@ class Adaptation:
     seed: Standing
     best: Standing
     rounds: tuple[Round, ...]
+    bill: Bill = field(default_factory=Bill)
+    """What the search used."""
 
 
 async def adapt(
@@ -124,20 +148,23 @@ class _Episode:
     feedback: Sequence[Question]
     grade: Sequence[Question]
     test: Sequence[Question]
+    bill: Bill = field(init=False, default_factory=Bill)
 
     async def run(self, seed: Harness) -> Adaptation:
-        first = self._commit(seed, await self.lab.evaluate(self.task, seed, self.grade, purpose="grade"))
+        await self._tell(await self._start(seed))
+        first = self._commit(seed, self._billed(await self._evaluate(seed, "grade")))
         current, history, rounds = first, list[PastRevision](), list[Round]()
         for number in range(1, self.plan.rounds + 1):
-            if current.grade.mean_score == 1.0:
-                break  # nothing is left to win on the grade questions
-            context = await self._context(current.harness, number, history)
-            attempts = await self._attempts(context, seed)
+            if current.grade.mean_score == 1.0 or self.bill.reaches(self.plan.allowance):
+                break  # nothing is left to win on the grade questions, or to spend
+            parent = first if self._from_seed else current
+            context = await self._context(parent.harness, number, () if self._from_seed else history)
+            attempts = await self._attempts(context, seed, number)
             attempts, best = self._choose(attempts, current.grade)
             history += [_past(each, number, current.grade, each is best) for each in attempts]
             if best is not None and best.rollout.candidate is not None and best.grade is not None:
                 current = self._commit(
-                    best.rollout.candidate, best.grade, number=number, parent=current, rollout=best.rollout
+                    best.rollout.candidate, best.grade, number=number, parent=parent, rollout=best.rollout
                 )
             rounds.append(
                 Round(
@@ -147,35 +174,76 @@ class _Episode:
                     grade=current.grade.mean_score,
                 )
             )
+            await self._tell(self._told(rounds[-1], parent.harness, current.harness))
             self.lab.observe("round", round=rounds[-1])
+        if self.plan.oracle and self.test:
+            await self._test_all(rounds)
         return Adaptation(
             run_id=self.lab.run_id,
             task=self.task.name,
             proposer=self.proposer.name,
-            seed=await self._tested(first),
-            best=await self._tested(current),
+            seed=await self._finished("seed", first),
+            best=await self._finished("best", current),
             rounds=tuple(rounds),
+            bill=self.bill,
         )
 
-    async def _tested(self, standing: Standing) -> Standing:
-        """The standing with its score on the sealed questions."""
-        if not self.test:
-            return standing
-        test = await self.lab.evaluate(self.task, standing.harness, self.test, purpose="test")
-        return replace(standing, test=test)
+    @property
+    def _from_seed(self) -> bool:
+        return self.plan.revise == "seed"
 
-    async def _context(self, current: Harness, number: int, history: Sequence[PastRevision]) -> Context:
-        feedback = await self.lab.evaluate(self.task, current, self.feedback, purpose="feedback")
+    async def _evaluate(self, harness: Harness, purpose: Split) -> Evaluation:
+        questions = {"feedback": self.feedback, "grade": self.grade, "test": self.test}[purpose]
+        return await self.lab.evaluate(self.task, harness, questions, purpose=purpose)
+
+    def _billed(self, evaluation: Evaluation) -> Evaluation:
+        calls = (call for trial in evaluation.trials for call in trial.calls)
+        self.bill.add_trials(evaluation.purpose, evaluation.harness_id, calls)
+        return evaluation
+
+    async def _finished(self, name: str, standing: Standing) -> Standing:
+        """The standing with its grade questions sampled afresh, and its score on the sealed questions."""
+        await self._tell(Stood(name=name, harness_id=standing.harness.id, faults=_by_name(standing.faults)))
+        both = await self.lab.evaluate(self.task, standing.harness, self.grade, purpose="grade", samples=2)
+        finished = replace(
+            standing,
+            fresh=replace(both, trials=tuple(trial for trial in both.trials if trial.sample == 1)),
+            test=await self._evaluate(standing.harness, "test") if self.test else None,
+        )
+        self.lab.observe("stood", name=name, standing=finished)
+        return finished
+
+    async def _test_all(self, rounds: Sequence[Round]) -> None:
+        """Scores every candidate on the test questions, for the record alone."""
+        attempts = (attempt for each in rounds for attempt in each.attempts if attempt.considered)
+        for harness in dict.fromkeys(each.rollout.candidate for each in attempts):
+            if harness is not None:
+                await self._evaluate(harness, "test")
+
+    async def _context(self, parent: Harness, number: int, history: Sequence[PastRevision]) -> Context:
+        feedback = self._billed(await self._evaluate(parent, "feedback"))
         brief = brief_of(self.task.name, self.task.description, self.task.tools)
-        context = make_context(brief, current, feedback, self.feedback, round=number, history=history)
+        context = make_context(brief, parent, feedback, self.feedback, round=number, history=history)
         await self.lab.store.add_context(self.lab.run_id, context)
         return context
 
-    async def _attempts(self, context: Context, seed: Harness) -> tuple[Attempt, ...]:
-        rollouts = await asyncio.gather(
-            *(self._rollout(context, index, seed) for index in range(self.plan.candidates))
-        )
-        return tuple(await asyncio.gather(*(self._attempt(each) for each in rollouts)))
+    async def _attempts(self, context: Context, seed: Harness, number: int) -> tuple[Attempt, ...]:
+        n = self.plan.candidates
+        first = n * (number - 1) if self._from_seed else 0  # all rounds then share one context
+        rollouts = await asyncio.gather(*(self._rollout(context, first + i, seed) for i in range(n)))
+        attempts = await asyncio.gather(*(self._attempt(each) for each in rollouts))
+        return tuple(self._within_allowance(each) for each in attempts)
+
+    def _within_allowance(self, attempt: Attempt) -> Attempt:
+        """The attempt, now on the bill; already refused if it went beyond the allowance."""
+        rollout, allowance = attempt.rollout, self.plan.allowance
+        self.bill.add_completion(rollout.context_id, rollout.index, rollout.calls)
+        if attempt.grade is not None:
+            self._billed(attempt.grade)
+        if attempt.grade is None or not self.bill.exceeds(allowance):
+            return attempt
+        beyond = Decision(False, f"not considered: beyond the allowance of {allowance}")
+        return replace(attempt, decision=beyond, considered=False)
 
     async def _rollout(self, context: Context, index: int, seed: Harness) -> Rollout:
         known = self.lab.store.rollout(self.lab.run_id, context.id, index)
@@ -204,14 +272,18 @@ class _Episode:
     async def _attempt(self, rollout: Rollout) -> Attempt:
         grade = None
         if rollout.candidate is not None:
-            grade = await self.lab.evaluate(self.task, rollout.candidate, self.grade, purpose="grade")
+            grade = await self._evaluate(rollout.candidate, "grade")
         return Attempt(rollout=rollout, grade=grade, decision=None)
 
     def _choose(
         self, attempts: tuple[Attempt, ...], standing: Evaluation
     ) -> tuple[tuple[Attempt, ...], Attempt | None]:
         """The attempts with a decision on the best of them, and that one if it is accepted."""
-        graded = [each for each in attempts if each.grade is not None and each.grade.mean_score is not None]
+        graded = [
+            each
+            for each in attempts
+            if each.considered and each.grade is not None and each.grade.mean_score is not None
+        ]
         if not graded:
             return attempts, None
         best = max(graded, key=lambda each: each.grade.mean_score or 0.0 if each.grade else 0.0)
@@ -261,6 +333,41 @@ class _Episode:
             usd=None if None in costs else sum(cost for cost in costs if cost is not None),
             faults_before=_by_name(parent.faults) if parent else {},
             faults_after=_by_name(standing.faults),
+        )
+
+    async def _tell(self, told: Start | Told | Stood) -> None:
+        await tell(self.lab.store, self.lab.run_id, told)
+
+    async def _start(self, seed: Harness) -> Start:
+        constant, scores = await constant_baseline(self.task, self.feedback, self.test)
+        return Start(
+            task=self.task.name,
+            solver=self.lab.solver.name,
+            proposer=self.proposer.name,
+            mode=self.plan.mode,
+            seed=self.lab.seed,
+            harness_id=seed.id,
+            plan=asdict(self.plan),
+            n_questions={"feedback": len(self.feedback), "grade": len(self.grade), "test": len(self.test)},
+            constant=constant,
+            constant_scores=scores,
+        )
+
+    def _told(self, made: Round, parent: Harness, current: Harness) -> Told:
+        return Told(
+            number=made.number,
+            parent_id=parent.id,
+            current_id=current.id,
+            n_calls=self.bill.solver.calls,
+            tried=tuple(
+                Tried(
+                    context_id=each.rollout.context_id,
+                    index=each.rollout.index,
+                    accepted=each.decision is not None and each.decision.accepted,
+                    reason=each.decision.reason if each.decision else "",
+                )
+                for each in made.attempts
+            ),
         )
 
 

@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -61,6 +61,38 @@ class AdaptTable(Table):
     """Questions that decide."""
     test: int = Field(default=64, ge=1)
     """Sealed questions, scored once at the end."""
+    history: bool = True
+    """Show the proposer what was tried before."""
+    traces: bool = True
+    """Show the proposer trials with answers and calls; without them it sees scores and counts."""
+    targets: bool = True
+    """Show the proposer the right answers of feedback questions."""
+
+
+class CompareTable(Table):
+    """What `compare` sets against each other. How each search works is in `adapt`."""
+
+    tasks: list[str] = Field(default_factory=list)
+    modes: list[Literal["sequential", "independent", "best-of-n", "sampling"]] = Field(
+        default=["sequential", "independent", "best-of-n", "sampling"], min_length=1
+    )
+    seeds: int = Field(default=3, ge=1)
+    """Repetitions, each with other samples of solver and proposer."""
+    equal: Literal["calls", "tokens", "usd"] = "calls"
+    """What every mode gets as much of as the others."""
+    allowance: float | None = Field(default=None, gt=0)
+    """So much of it; None takes what `sequential` used."""
+    temperature: float = Field(default=0.7, gt=0, le=2)
+    """At which `sampling` samples the seed program, where that asks for less."""
+
+
+class ProposeTable(Table):
+    """How a model is asked for revisions."""
+
+    prompt_tokens: int = Field(default=6_000, ge=512)
+    """Longest prompt, by a cautious count; a model with a short context needs less."""
+    completion_tokens: int = Field(default=2_048, ge=16)
+    temperature: float = Field(default=0.8, ge=0)
 
 
 class Settings(Table):
@@ -84,6 +116,12 @@ class Settings(Table):
     limits: Limits = Limits()
     budget: Budget = Budget()
     adapt: AdaptTable = AdaptTable()
+    propose: ProposeTable = ProposeTable()
+    compare: CompareTable = CompareTable()
+    suites: dict[str, list[str]] = Field(default_factory=dict)
+    """Your own sets of tasks, by name, beside those that `tasks list` shows."""
+    sinks: list[Literal["mlflow", "wandb", "trackio", "tensorboard"]] = Field(default_factory=list)
+    """Trackers that are told of every round."""
 
     @property
     def weights(self) -> Path:
@@ -106,7 +144,7 @@ def load(path: Path | None = None, assignments: Iterable[str] = ()) -> Settings:
         if (value := os.environ.get(f"LORINER_{name.upper()}")) is not None:
             data[name] = value
     for assignment in assignments:
-        _assign(data, assignment)
+        assign(data, assignment)
     try:
         return Settings.model_validate(data)
     except ValidationError as error:
@@ -128,7 +166,7 @@ def _read(path: Path | None) -> tuple[dict[str, Any], str]:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
 
 
-def _assign(data: dict[str, Any], assignment: str) -> None:
+def assign(data: dict[str, Any], assignment: str) -> None:
     """Puts `a.b=c` into `data`; the value is read as TOML, or else as plain text."""
     key, separator, text = assignment.partition("=")
     if not separator or not key.strip():

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from loriner.forms import Place, forms, has_conclusion, mentions, same, states, wraps
@@ -53,6 +53,8 @@ _REPLY_KEY = re.compile(
 _FAILED_OUTPUT = re.compile(r"^(?:Traceback \(most recent call last\)|\w*(?:Error|Exception): )", re.M)
 _NOTHING = frozenset({"", "[]", "{}", "null", "none", '""'})
 _FALLBACKS = frozenset({"", "none", "null", "unknown", "n a", "error", "no answer", "not found", "nan"})
+_PIECE = 20
+"""Characters from which a text that was passed on is a piece of a reply."""
 _VERDICT_TOKENS = 8
 """A last reply up to this length may have steered the program without being quoted ("Yes, correct.")."""
 
@@ -96,7 +98,8 @@ def diagnose(trial: Trial, target: str | Sequence[str], question: str) -> Diagno
         _ending(trial, held)
         or _format(trial, targets, question)
         or held
-        or _unheard(trial)
+        or _deaf(trial)
+        or _unused(trial)
         or Diagnosis(Fault.REASONING, _never_stated(trial), _last_call(trial))
     )
 
@@ -212,21 +215,36 @@ def _stated_by(call: Call, target: str, question: str) -> Place | None:
 # 3. The solver was not heard.
 
 
-def _unheard(trial: Trial) -> Diagnosis | None:
+def _deaf(trial: Trial) -> Diagnosis | None:
+    """The call from which nothing could be learned: the last of its kind, or half of the model's."""
     calls = list(enumerate(trial.calls, 1))
     models = [(number, call) for number, call in calls if call.kind == "model"]
-    last_tool = [pair for pair in calls if pair[1].kind != "model"][-1:]
-    deaf = [pair for pair in models if _deafness(pair[1])]
-    if deaf and len(deaf) * 2 < len(models):
-        deaf = deaf[-1:] if deaf[-1] == models[-1] else []
-    for number, call in last_tool + deaf[::-1]:
+    tools = [(number, call) for number, call in calls if call.kind != "model"]
+    deaf = [(n, call) for n, call in models if _deafness(call) and not _passed_on(trial, n - 1)]
+    if len(deaf) * 2 < len(models):
+        deaf = [pair for pair in deaf if pair == models[-1]]
+    for number, call in tools[-1:] + deaf[::-1]:
         if reason := _deafness(call):
             return Diagnosis(_call_fault(call), reason, _name(number, call))
-    for number, call in models[-1:] + [pair for pair in calls if pair[1].kind != "model"]:
-        if _unused(trial, number - 1):
-            evidence = f"nothing of its output {_short(call.reply)} is in a later call or in the answer"
-            return Diagnosis(Fault.COMMUNICATION, f"{evidence} {_short(trial.answer)}", _name(number, call))
     return None
+
+
+def _unused(trial: Trial) -> Diagnosis | None:
+    """The last model call, or any tool call, of whose output nothing was used."""
+    last_model = max((i for i, call in enumerate(trial.calls) if call.kind == "model"), default=-1)
+    for index, call in enumerate(trial.calls):
+        if (call.kind != "model" or index == last_model) and _is_unused(trial, index):
+            evidence = f"nothing of its output {_short(call.reply)} is in a later call or in the answer"
+            where = _name(index + 1, call)
+            return Diagnosis(Fault.COMMUNICATION, f"{evidence} {_short(trial.answer)}", where)
+    return None
+
+
+def _passed_on(trial: Trial, index: int) -> bool:
+    """Whether a later call got a whole piece of this reply (a program): a cut behind it does no harm."""
+    reply = trial.calls[index].reply.rstrip()
+    texts = (text.strip() for call in trial.calls[index + 1 :] for text in _texts(call.request))
+    return any(len(text) >= _PIECE and text in reply and not reply.endswith(text) for text in texts)
 
 
 def _call_fault(call: Call) -> Fault:
@@ -258,7 +276,7 @@ def _only_thinking(reply: str) -> bool:
     return "<think>" in reply and "</think>" not in reply
 
 
-def _unused(trial: Trial, index: int) -> bool:
+def _is_unused(trial: Trial, index: int) -> bool:
     """Whether nothing that the call brought in shows in the answer or in a later request.
 
     A number that the program worked out from a reply stands in no reply: then nothing is claimed.
@@ -266,10 +284,12 @@ def _unused(trial: Trial, index: int) -> bool:
     call, answer = trial.calls[index], set(forms(trial.answer))
     brought = set(forms(call.reply)) - set(forms(_request_text(call)))
     later = answer.union(*(forms(_request_text(each)) for each in trial.calls[index + 1 :]))
-    if not brought or brought & later:
+    if brought & later:
         return False
     if " ".join(forms(trial.answer)) in _FALLBACKS:
         return True
+    if not brought:
+        return False
     from_others = any(answer <= set(forms(each.reply)) for each in trial.calls if each is not call)
     return from_others and (call.kind != "model" or len(forms(call.reply)) > _VERDICT_TOKENS)
 
@@ -281,7 +301,7 @@ def _request_text(call: Call) -> str:
 def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
+    elif isinstance(value, Mapping):
         for each in value.values():
             yield from _texts(each)
     elif isinstance(value, list | tuple):

@@ -50,6 +50,8 @@ class Evaluator:
     limits: Limits = field(default_factory=Limits)
     concurrency: int = 64
     """Trials in flight."""
+    least_temperature: float = 0.0
+    """Calls are sampled at this temperature at least: repeating a greedy program would repeat one answer."""
     observe: Observer = silent
     meter: Meter = field(default_factory=Meter)
     """Counts the trials; its caps on calls and money are the solver's affair."""
@@ -154,7 +156,11 @@ class _Batch:
         lab = self.lab
         seed = derive(lab.seed, "trial", question.id, sample)
         services = TrialServices(
-            solver=lab.solver, tools=self.task.tools, seed=seed, call_s=lab.limits.call_s
+            solver=lab.solver,
+            tools=self.task.tools,
+            seed=seed,
+            call_s=lab.limits.call_s,
+            least_temperature=lab.least_temperature,
         )
         program = Program(
             source=self.harness.source,
@@ -255,18 +261,21 @@ class TrialServices:
     tools: Mapping[str, Tool]
     seed: int
     call_s: float = 60.0
+    least_temperature: float = 0.0
     calls: list[Call] = field(default_factory=list)
     n_samples: int = 0
 
     async def model(self, request: Mapping[str, Any]) -> list[str]:
         """The replies to one call, all samples at once."""
+        temperature = max(float(request.get("temperature", 0.0)), self.least_temperature)
+        request = {**request, "temperature": temperature}
         n = int(request.get("n", 1))
         first, self.n_samples = self.n_samples, self.n_samples + n
         wanted = [self._request(request, first + i) for i in range(n)]
         return await _together([self._sample(request, each) for each in wanted])
 
     def _request(self, asked: Mapping[str, Any], number: int) -> ModelRequest:
-        temperature = float(asked.get("temperature", 0.0))
+        temperature = float(asked["temperature"])
         return ModelRequest(
             messages=tuple(Message(each["role"], each["content"]) for each in asked["messages"]),
             temperature=temperature,

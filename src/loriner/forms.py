@@ -16,7 +16,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 _TOKEN = re.compile(
-    r"(?P<number>(?:(?<![\w.)\]}])[-\u2212])?(?:\d{1,3}(?:,\d{3}){1,8}(?![\d,])|\d+)(?:\.\d+)?)|[^\W\d_]+"
+    r"""\\[A-Za-z]+                       # a command of TeX: no token
+    | (?P<number>
+        (?:(?<![\w.)\]}])[-\u2212])?      # a sign, not the minus of a difference
+        (?:\d{1,3}(?:,\d{3}){1,8}(?![\d,])|\d+)(?:\.\d+)?)
+    | (?P<word>[^\W\d_]+)""",
+    re.X,
 )
 _FENCE = re.compile(r"```[\w+-]*\n?(.*?)(?:```|\Z)", re.S)
 _PROGRAM = re.compile(r"```(?:python|py)\b.*?(?:```|\Z)", re.S | re.I)
@@ -29,7 +34,8 @@ _INTRODUCTION = re.compile(
     re.I,
 )
 _CONCLUSION = re.compile(
-    r"\b(?:answer|result|solution|output)\b[\"'*\u201d]*(?:[^.\n:=]{0,60}?\b(?:is|are)\b|\s*[:=])\s*[:=]?"
+    r"\b(?:answer|result|output)\b[\"'*\u201d]*(?:[^.\n:=]{0,60}?\b(?:is|are)\b|\s*[:=])\s*[:=]?"
+    r"|\bsolution\b[^.\n:=]{0,60}?\b(?:is|are)\b\s*[:=]?"
     r"|\\boxed\{|####|<answer>",
     re.I,
 )
@@ -71,10 +77,11 @@ class Place:
 
 
 def tokens(text: str) -> list[Token]:
-    """The words and numbers of `text`, in order; punctuation, quotes, brackets and unit signs are none."""
+    """The words and numbers of `text`, in order; punctuation, brackets and commands of TeX are none."""
     return [
         Token(_form(found), found.start(), found.end(), found["number"] is not None)
         for found in _TOKEN.finditer(text)
+        if found["number"] or found["word"]
     ]
 
 
@@ -135,7 +142,7 @@ def mentions(text: str, target: str, question: str = "") -> Place | None:
 
 def has_conclusion(text: str) -> bool:
     """Whether the text says in so many words what its result is."""
-    return any(segment.strip(" *\"'") for _, segment in _conclusions(text))
+    return any(segment.strip(" *\"'") for _, segment in _conclusions(_prose(text)))
 
 
 class _Occurrences:
@@ -143,6 +150,7 @@ class _Occurrences:
 
     def __init__(self, target: str, text: str) -> None:
         self._text = text
+        self._prose = _prose(text)
         self._wanted = forms(target)
         self._is_number = len(self._wanted) == 1 and all(token.is_number for token in tokens(target))
         self.tokens = tokens(text)
@@ -168,7 +176,7 @@ class _Occurrences:
 
     def concluded(self) -> Iterator[Place]:
         """Places right after the words of a conclusion, or at the end of its line."""
-        for start, segment in reversed(list(_conclusions(self._text))):
+        for start, segment in reversed(list(_conclusions(self._prose))):
             inside = [token.form for token in tokens(segment)]
             width = len(self._wanted)
             head = any(tuple(inside[skip : skip + width]) == self._wanted for skip in range(2))
@@ -183,11 +191,20 @@ class _Occurrences:
         last = self.at[-1]
         if not cut and self._is_last(last):
             yield self.place(last, "at its end")
+        if self._is_number and (start := self._after_last_equals(cut)) >= 0:
+            yield self._at_offset(start, "right of its last equals sign")
         if self.is_rare(question):
             yield self.place(last, "within it")
 
+    def _after_last_equals(self, cut: bool) -> int:
+        """Offset of the target, where the last equation ends with it; -1 where it does not."""
+        start = self._prose.rfind("=") + 1
+        side = re.split(r"\n\s*\n|(?<=\d)[^\d.,%]", self._prose[start:].lstrip(), maxsplit=1)
+        whole = not cut or (len(side) > 1 and len(self._wanted[0]) > 1)
+        return start if start and whole and forms(side[0])[:1] == self._wanted else -1
+
     def _is_last(self, index: int) -> bool:
-        prose = tokens(_PROGRAM.sub(lambda program: " " * len(program[0]), self._text))
+        prose = tokens(self._prose)
         if self._is_number:
             prose = [token for token in prose if token.is_number]
         width = len(self._wanted)
@@ -200,6 +217,11 @@ class _Occurrences:
         number = self._text.count("\n", 0, offset) + 1
         line = self._text.split("\n")[number - 1].strip()
         return Place(number, line if len(line) <= 120 else line[:117] + "...", why)
+
+
+def _prose(text: str) -> str:
+    """`text` with blanks for the programs in it."""
+    return _PROGRAM.sub(lambda program: " " * len(program[0]), text)
 
 
 def _conclusions(text: str) -> Iterator[tuple[int, str]]:

@@ -7,7 +7,7 @@ import logging
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from loriner.models.meter import Meter, MeteredModel
 from loriner.models.named import open_model
 from loriner.propose.catalogue import catalogue_proposer
 from loriner.propose.llm import llm_proposer
+from loriner.propose.prompt import Shown
 from loriner.propose.proposer import Proposer
 from loriner.records import Harness
 from loriner.runtime.base import Runtime
@@ -60,10 +61,24 @@ class Workspace:
         return self._models[name]
 
     def proposer(self, name: str) -> Proposer:
-        """`catalogue`, or any model by name."""
+        """`catalogue`, or any model by name, shown what the settings say."""
         if name == "catalogue":
             return catalogue_proposer()
-        return llm_proposer(self.model(name), seed=self.settings.seed)
+        wanted = self.settings.adapt
+        shown = Shown(history=wanted.history, traces=wanted.traces, targets=wanted.targets)
+        asked = self.settings.propose
+        return llm_proposer(
+            self.model(name),
+            seed=self.settings.seed,
+            temperature=asked.temperature,
+            max_tokens=asked.completion_tokens,
+            budget=asked.prompt_tokens,
+            shown=shown,
+        )
+
+    def seeded(self, seed: int) -> Workspace:
+        """The same workspace with another seed. It is closed with this one."""
+        return replace(self, settings=self.settings.model_copy(update={"seed": seed}))
 
     def harness(self, name: str, task: str | None = None) -> Harness:
         """The harness called `name`: `library:NAME`, a file, or a version (id, commit, tag, branch).
@@ -74,13 +89,17 @@ class Workspace:
         return find_harness(name, self.store, self.registry, task)
 
     @contextmanager
-    def run(self, command: str, *, resume: str | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+    def run(
+        self, command: str, *, resume: str | None = None, parent: str | None = None
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
         """A run row around the block: its id, and the summary that is kept when the block ends.
 
         However the block ends, the row says so: done, budget, interrupted or failed.
         """
         if resume is None:
-            run_id = self.store.start_run(command, config=self.settings.as_json(), seed=self.settings.seed)
+            run_id = self.store.start_run(
+                command, config=self.settings.as_json(), seed=self.settings.seed, parent=parent
+            )
         else:
             run_id = self.store.resume_run(resume).id
             self.meter.add_past(self.store.usage(run_id), len(self.store.trials(run_id)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -10,7 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from loriner.records import Call, Edit, Failure, Harness, Revision, Rollout, Status, Trial, Usage
+from loriner.store.check import check
 from loriner.store.database import Store
+from loriner.store.merge import merge
 from loriner.store.packing import pack, unpack
 
 # Every character, lone surrogates and NUL too: replies of a model may hold anything.
@@ -135,3 +138,38 @@ def test_rollouts_in_are_rollouts_out(given_rollouts: list[Rollout]) -> None:
         for (context_id, index), rollout in first.items():
             assert store.rollout(run, context_id, index) == rollout
         store.close()
+
+
+@settings(SLOW_DISK, max_examples=15)
+@given(st.lists(st.tuples(st.integers(0, 2), TRIALS), max_size=12), st.permutations([1, 2]))
+def test_shards_merge_to_what_one_store_would_hold(parts: list[tuple[int, Trial]], order: list[int]) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        homes = [Path(place) / str(n) for n in range(3)]
+        store = Store.open(homes[0])
+        run = store.start_run("evaluate", config={}, seed=0)
+        store.close()
+        for home in homes[1:]:
+            shutil.copytree(homes[0], home)
+
+        async def record(shard: int) -> None:
+            store = Store.open(homes[shard])
+            for trial in (trial for n, trial in parts if n == shard):
+                await store.add_trial(run, "grade", trial)
+            store.close()
+
+        for shard in range(3):
+            asyncio.run(record(shard))
+        for _ in range(2):
+            for shard in order:
+                merge(homes[0], homes[shard])
+        first: dict[tuple[str, str, int], Trial] = {}
+        for shard in (0, *order):
+            for trial in (trial for n, trial in parts if n == shard):
+                first.setdefault((trial.harness_id, trial.question_id, trial.sample), trial)
+        store = Store.open(homes[0])
+        assert store.trials(run, with_calls=True) == [first[key] for key in sorted(first)]
+        assert store.usage(run).calls == sum(
+            call.kind == "model" and not call.cached for trial in first.values() for call in trial.calls
+        )
+        store.close()
+        assert check(homes[0]).problems == ()

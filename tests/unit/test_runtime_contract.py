@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from loriner.errors import BudgetReached, ModelUnavailable, RuntimeUnavailable
 from loriner.records import Status
@@ -43,7 +44,10 @@ class Echo:
         self.scripts.append((code, output))
 
 
-@pytest.fixture
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def runtime() -> AsyncIterator[LocalRuntime]:
     started = LocalRuntime()
     await started.start()

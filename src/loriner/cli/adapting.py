@@ -10,12 +10,31 @@ import typer
 from loriner.cli.globals import Globals
 
 if TYPE_CHECKING:
-    from loriner.adapt import Adaptation
-    from loriner.config import Settings
+    from loriner.adapt import Adaptation, Plan
+    from loriner.config import AdaptTable, Settings
     from loriner.records import Usage
 
 DEMO_TASK = "rg:count_primes"
 DEMO_SOLVER = "qwen2.5-coder-0.5b"
+
+
+NoHistory = Annotated[bool, typer.Option("--no-history", help="Hide earlier revisions from the proposer.")]
+NoTraces = Annotated[bool, typer.Option("--no-traces", help="Hide trials from the proposer.")]
+ScoresOnly = Annotated[
+    bool, typer.Option("--scores-only", help="Show the proposer the program and its scores, nothing else.")
+]
+SinkOption = Annotated[
+    list[str] | None, typer.Option("--sink", help="Also tell mlflow, wandb, trackio or tensorboard.")
+]
+
+
+def ablations(no_history: bool, no_traces: bool, scores_only: bool) -> dict[str, bool | None]:
+    """What the proposer is not shown, as settings; None leaves a setting as it is."""
+    return {
+        "history": False if no_history or scores_only else None,
+        "traces": False if no_traces or scores_only else None,
+        "targets": False if scores_only else None,
+    }
 
 
 def register(app: typer.Typer) -> None:
@@ -40,6 +59,10 @@ def adapt(
     feedback: Annotated[int | None, typer.Option(help="Questions shown to the proposer.")] = None,
     grade: Annotated[int | None, typer.Option(help="Questions that decide.")] = None,
     test: Annotated[int | None, typer.Option(help="Sealed questions, scored once at the end.")] = None,
+    no_history: NoHistory = False,
+    no_traces: NoTraces = False,
+    scores_only: ScoresOnly = False,
+    sinks: SinkOption = None,
     max_usd: Annotated[float | None, typer.Option(help="Stop before this is spent.")] = None,
     max_calls: Annotated[int | None, typer.Option(help="Model calls at most.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Tokens at most, both ways.")] = None,
@@ -65,7 +88,9 @@ def adapt(
             "feedback": feedback,
             "grade": grade,
             "test": test,
+            **ablations(no_history, no_traces, scores_only),
         },
+        sinks=sinks or None,
         budget={
             "usd": max_usd,
             "calls": max_calls,
@@ -120,29 +145,27 @@ def _say(given: Globals, text: str) -> None:
 
 
 async def _adapt(settings: Settings, given: Globals, resume: str | None) -> tuple[Adaptation, Usage]:
-    from loriner.adapt import Plan
     from loriner.adapt import adapt as run_adaptation
     from loriner.cli.progress import watching
+    from loriner.report.sinks.telling import chosen, sinking
     from loriner.runtime.levels import NEEDED
     from loriner.workspace import named, task_of, workspace
 
     if resume is not None:
-        settings = _as_it_was(settings, resume)
+        settings = as_it_was(settings, resume)
+    sinks = chosen(settings.sinks)
     wanted = settings.adapt
     async with workspace(settings, "adapting", needed_level=NEEDED) as opened:
         task = task_of(settings)
         solver = opened.model(named(wanted.solver, "solver", "--solver"))
         proposer = opened.proposer(wanted.proposer)
         start = opened.harness(wanted.harness or f"library:{task.seed_harness}", task.name)
-        plan = Plan(
-            rounds=wanted.rounds,
-            candidates=wanted.candidates,
-            accept=wanted.accept,
-            feedback=wanted.feedback,
-            grade=wanted.grade,
-            test=wanted.test,
-        )
-        with opened.run("adapt", resume=resume) as (run_id, summary), watching(given.verbosity) as observe:
+        plan = plan_of(wanted)
+        with (
+            opened.run("adapt", resume=resume) as (run_id, summary),
+            watching(given.verbosity) as watch,
+            sinking(sinks, run_id, watch, home=settings.home) as observe,
+        ):
             try:
                 lab = opened.evaluator(run_id, solver, observe)
                 episode = await run_adaptation(
@@ -154,7 +177,21 @@ async def _adapt(settings: Settings, given: Globals, resume: str | None) -> tupl
         return episode, opened.store.usage(run_id)
 
 
-def _as_it_was(settings: Settings, resume: str) -> Settings:
+def plan_of(wanted: AdaptTable) -> Plan:
+    """How an episode searches, from the settings."""
+    from loriner.adapt import Plan
+
+    return Plan(
+        rounds=wanted.rounds,
+        candidates=wanted.candidates,
+        accept=wanted.accept,
+        feedback=wanted.feedback,
+        grade=wanted.grade,
+        test=wanted.test,
+    )
+
+
+def as_it_was(settings: Settings, resume: str) -> Settings:
     """The settings of the run that is resumed; only home and budget are taken from now."""
     from loriner.config import Settings
     from loriner.store.database import Store

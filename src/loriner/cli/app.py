@@ -8,7 +8,20 @@ from typing import Annotated
 import typer
 
 from loriner import __version__
-from loriner.cli import adapting, diagnosing, evaluating, harnesses, machine, models, runs, stores, tasks
+from loriner.cli import (
+    adapting,
+    comparing,
+    diagnosing,
+    evaluating,
+    harnesses,
+    machine,
+    models,
+    proposers,
+    runs,
+    stores,
+    tasks,
+    training,
+)
 from loriner.cli.globals import Globals
 
 app = typer.Typer(
@@ -53,7 +66,13 @@ def root(
     )
 
 
-for part in (adapting, evaluating, harnesses, runs, diagnosing, machine):
+for part in (adapting, comparing, proposers, evaluating, harnesses, runs, diagnosing, machine):
     part.register(app)
-for name, group in (("models", models.app), ("tasks", tasks.app), ("store", stores.app), ("runs", runs.app)):
+for name, group in (
+    ("models", models.app),
+    ("tasks", tasks.app),
+    ("train", training.app),
+    ("store", stores.app),
+    ("runs", runs.app),
+):
     app.add_typer(group, name=name)

@@ -8,8 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from loriner.cli.globals import Globals
+from loriner.cli.watching import watch
 
 app = typer.Typer(help="What was run.", no_args_is_help=True)
+app.command()(watch)
 
 
 def register(root: typer.Typer) -> None:

@@ -127,14 +127,13 @@ def _wrap(source: str, inner: str, code: str) -> str | None:
 PROGRAM = '''def by_program(model, question):
     """The output of a program that the model writes for the question, or an empty string."""
     prompt = (
-        question
-        + "\\n\\nReply with one ```python block: a short script, without comments,"
-        + " that computes the answer to the question and prints only it."
+        "Write a short Python program, without comments, that solves this task and prints only the answer."
+        + "\\n\\nTask:\\n" + question + "\\n\\nReply with one ```python block."
     )
-    printed = run_python(code_in(model(prompt, max_tokens=300)))
-    if "Error: " in printed:
-        prompt += "\\n\\nA first script failed with " + printed[-200:] + "\\nWrite it in another way."
-        printed = run_python(code_in(model(prompt, max_tokens=300)))
+    printed = run_python(code_in(model(prompt, max_tokens=400)))
+    if "Error: " in printed or not printed.strip():
+        prompt += "\\n\\nA first program failed: " + (printed[-200:] or "it printed nothing, use print().")
+        printed = run_python(code_in(model(prompt, max_tokens=400)))
     return "" if "Error: " in printed else printed.strip()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loriner.models.base import Model, ModelRequest
-from loriner.propose.prompt import Shown, messages
+from loriner.propose.prompt import TOKEN_BUDGET, Shown, messages
 from loriner.propose.proposer import Completion, Proposer
 from loriner.records import Call, Context
 from loriner.seeding import derive
@@ -18,13 +18,14 @@ def llm_proposer(
     seed: int = 0,
     temperature: float = 0.8,
     max_tokens: int = MAX_TOKENS,
+    budget: int = TOKEN_BUDGET,
     shown: Shown | None = None,
 ) -> Proposer:
-    """A proposer that shows the context to `model` and takes its reply as the completion."""
+    """A proposer that shows the context to `model`, within `budget` tokens, and takes its reply."""
 
     async def write(context: Context, index: int) -> Completion:
         request = ModelRequest(
-            messages=messages(context, shown=shown),
+            messages=messages(context, shown=shown, budget=budget),
             temperature=temperature,
             max_tokens=max_tokens,
             seed=derive(seed, "propose", context.id, index),

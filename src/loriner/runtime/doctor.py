@@ -93,10 +93,10 @@ class Report:
         return asdict(self)
 
 
-async def probe(runtime: LocalRuntime) -> Report:
-    """What programs can do under a started runtime. Raises nothing that a program could cause."""
+async def probe(runtime: LocalRuntime, attempts: Mapping[str, str] = ATTEMPTS) -> Report:
+    """What programs can do under a started runtime, each attempt tried at once in a child of its own."""
     with tempfile.TemporaryDirectory() as folder, _targets(Path(folder)) as given:
-        tried = [_try(runtime, name, body, given) for name, body in ATTEMPTS.items()]
+        tried = [_try(runtime, name, body, given) for name, body in attempts.items()]
         rows = await asyncio.gather(*tried)
     system = (
         f"{platform.system()} {platform.release()} {platform.machine()}, Python {platform.python_version()}"

@@ -41,10 +41,12 @@ class Trials:
 
     omitted: frozenset[str] = frozenset()
     abi_limit: int | None = None
+    n_forks: int = 2000
     overloaded: Callable[[], bool] = overloaded
 
     def plan(self, isolation: str) -> Plan:
-        return replace(plan_for(isolation), omitted=self.omitted, abi_limit=self.abi_limit)
+        changes = {"omitted": self.omitted, "abi_limit": self.abi_limit, "n_forks": self.n_forks}
+        return replace(plan_for(isolation), **changes)  # type: ignore[arg-type]
 
 
 class LocalRuntime:

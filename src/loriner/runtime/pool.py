@@ -19,8 +19,6 @@ from loriner.runtime import wire
 from loriner.runtime.channel import Channel
 
 _START_S = 30.0
-_RECYCLE_AFTER = 2000
-"""Forks after which a zygote is replaced."""
 
 _BOOT = """
 import sys, types
@@ -45,6 +43,9 @@ class Plan:
     """Guards that are wanted and yet left out: for tests of the self-test, never else."""
     abi_limit: int | None = None
     """The highest Landlock ABI to use: for tests."""
+
+    n_forks: int = 2000
+    """After so many a zygote is replaced."""
 
     def setup(self) -> dict[str, Any]:
         """What a zygote is told first."""
@@ -229,7 +230,7 @@ class Pool:
         return min(self._fresh(), key=lambda each: each.n_running)
 
     def _fresh(self) -> list[Zygote]:
-        return [each for each in self._zygotes if each.alive and each.n_forked < _RECYCLE_AFTER]
+        return [each for each in self._zygotes if each.alive and each.n_forked < self._plan.n_forks]
 
     async def _retire(self) -> None:
         for zygote in [each for each in self._zygotes if each not in self._fresh() and not each.n_running]:

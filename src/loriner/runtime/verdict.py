@@ -91,7 +91,8 @@ def _ours(ending: Ending) -> _Outcome | None:
     if ending.exit is None:
         return _Outcome(Status.INFRA_ERROR, "zygote", "the process that forks the runs died during this run")
     if not ending.ready and not ending.killed:
-        return _Outcome(Status.INFRA_ERROR, "start", f"the child was not set up: {ending.stdout}")
+        said = ending.stdout.strip().splitlines() or ["it said nothing"]
+        return _Outcome(Status.INFRA_ERROR, "start", f"the child was not set up: {said[-1]}")
     return None
 
 

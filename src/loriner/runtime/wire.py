@@ -61,7 +61,7 @@ def _refuse(name: str) -> Any:
 
 
 def _integer(digits: str) -> int:
-    return int(digits) if len(digits) <= _INTEGER_DIGITS else _refuse(digits[:20])
+    return int(digits) if len(digits.lstrip("-")) <= _INTEGER_DIGITS else _refuse(digits[:20])
 
 
 def _finite(text: str) -> float:

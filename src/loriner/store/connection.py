@@ -17,6 +17,8 @@ from loriner.errors import StoreError
 FILE_NAME = "loriner.db"
 APPLICATION_ID = 0x6C6F7269
 """`lori`, in SQLite's header: tells our file from any other database."""
+CACHE = -32_768
+"""32 MB of pages for each connection (SQLite counts KiB as negative)."""
 BUSY_S = 30.0
 """How long a process waits for another one's write lock."""
 
@@ -48,6 +50,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
         )
         try:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            connection.execute(f"PRAGMA cache_size={CACHE}")
         except sqlite3.Error:
             connection.close()
             raise
@@ -69,7 +72,7 @@ def _set_up(connection: sqlite3.Connection) -> None:
             time.sleep(0.01)
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
-    connection.execute("PRAGMA cache_size=-32768")
+    connection.execute(f"PRAGMA cache_size={CACHE}")
     connection.execute("PRAGMA wal_autocheckpoint=4000")
 
 
@@ -91,16 +94,18 @@ def schema_version(connection: sqlite3.Connection) -> int:
     return int(version)
 
 
-def migrate(connection: sqlite3.Connection, path: Path, steps: Sequence[str]) -> int:
-    """The version after every missing step was applied, all in one transaction.
+def migrate(connection: sqlite3.Connection, path: Path, steps: Sequence[str]) -> None:
+    """Applies every missing step, all in one transaction; a store that lacks none is only looked at.
 
     Raises:
         StoreError: another program's database, a store of a newer release, or a failing disk.
     """
     try:
+        if schema_version(connection) == len(steps):
+            return
         connection.execute("BEGIN IMMEDIATE")
         try:
-            found = schema_version(connection)
+            found = schema_version(connection)  # again, since another process may have been faster
             _refuse_foreign(connection, found, path, len(steps))
             for version in range(found + 1, len(steps) + 1):
                 _apply(connection, version, steps[version - 1])
@@ -111,7 +116,6 @@ def migrate(connection: sqlite3.Connection, path: Path, steps: Sequence[str]) ->
             raise
     except sqlite3.Error as error:
         raise in_words(error, path, "upgrading the store") from error
-    return len(steps)
 
 
 def _refuse_foreign(connection: sqlite3.Connection, found: int, path: Path, newest: int) -> None:

@@ -39,6 +39,7 @@ class Repository:
         self._path = repo.path
         self._known = known
         """Entries read before; commits never change."""
+        self._trees: dict[str, bytes] = {}
 
     def find(self, ref: Ref) -> Entry | None:
         """The entry that a reference leads to, if it exists."""
@@ -53,6 +54,7 @@ class Repository:
         if sha not in self._known:
             commit = self._commit(sha)
             own, message = commit.id.decode(), commit.message.decode("utf-8", "replace")
+            self._trees[own] = commit.tree
             harness_id = candidate_of(message) or Harness(self.source(own)).id
             parents = tuple(parent.decode() for parent in commit.parents)
             self._known[sha] = read_entry(own, parents, message, commit.commit_time, harness_id)
@@ -60,7 +62,7 @@ class Repository:
 
     def source(self, sha: str) -> str:
         """The program of a commit."""
-        tree = self._object(self._commit(sha).tree, Tree)
+        tree = self._object(self._trees.get(sha) or self._commit(sha).tree, Tree)
         if FILE_NAME.encode() not in tree:
             raise StoreError(f"commit {sha[:10]} of {self._path} holds no {FILE_NAME}: it is no version")
         return self._object(tree[FILE_NAME.encode()][1], Blob).data.decode()

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,7 @@ class Batch:
             rows, start = self._rows[name], 0
             for size in CHUNKS:
                 while len(rows) - start >= size:
-                    values = [value for row in rows[start : start + size] for value in row]
+                    values = list(chain.from_iterable(rows[start : start + size]))
                     self._connection.execute(insert.sql(size), values)
                     start += size
         for run in self._runs:

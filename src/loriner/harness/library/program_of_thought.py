@@ -9,7 +9,12 @@ import re
 
 from tools import run_python
 
-ASK = "\n\nWrite a Python program that computes and prints only the answer. Reply with one ```python block."
+ASK = """Write a Python program that solves this task and prints only the answer.
+
+Task:
+{question}
+
+Reply with one ```python block."""
 REPAIR = "The program failed:\n{error}\n\nReply with the whole corrected program in one ```python block."
 DIRECT = "\n\nGive your final answer between <answer> and </answer>."
 
@@ -23,14 +28,14 @@ def run(code):
     """The last line that the program printed, and its error (either may be empty)."""
     lines = [line.strip() for line in run_python(code).splitlines() if line.strip()]
     if not lines:
-        return "", "It printed nothing."
+        return "", "It printed nothing: use print()."
     if lines[-1].startswith("Error: "):
         return "", lines[-1]
     return lines[-1], ""
 
 
 def solve(model, question):
-    messages = [{"role": "user", "content": question + ASK}]
+    messages = [{"role": "user", "content": ASK.format(question=question)}]
     for _ in range(2):
         reply = model.chat(messages, max_tokens=700)
         answer, error = run(code_in(reply))

@@ -15,7 +15,7 @@ except ImportError:
 TURNS = 5
 RULES = "Work in turns. In each turn do one of these:\n- run Python: write one ```python block that prints\n"
 RULES += "- search: write one line SEARCH: <query>\n" if search else ""
-RULES += "- finish: write <answer>the final answer</answer>\n"
+RULES += "- finish: write the final answer between <answer> and </answer>\n"
 
 
 def answer_in(reply):
@@ -32,7 +32,7 @@ def act(reply):
     if query and search:
         passages = search(query.group(1).strip(), k=3)
         return "Found:\n" + "\n".join(each["title"] + ": " + each["text"][:500] for each in passages)
-    return "No action was found. Write one action, or finish with <answer>...</answer>."
+    return "No action was found. Write one action, or finish."
 
 
 def solve(model, question):
@@ -44,6 +44,8 @@ def solve(model, question):
             return answer
         messages.append({"role": "assistant", "content": reply})
         messages.append({"role": "user", "content": act(reply)})
-    messages.append({"role": "user", "content": "Finish now: write <answer>the final answer</answer>."})
+    messages.append(
+        {"role": "user", "content": "Finish now: write the final answer between <answer> and </answer>."}
+    )
     reply = model.chat(messages, max_tokens=200)
     return answer_in(reply) or reply.strip()

@@ -1,0 +1,84 @@
+"""A fair share: what the search of an episode has used, and how much it may use.
+
+A reply from the cache counts as if it had been paid for, so that it does not matter which of several episodes
+asked first. Sealed test trials are no part of the search and are not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from loriner.records import Call, Usage
+
+Unit = Literal["calls", "tokens", "usd"]
+"""`calls` are those of the solver; `tokens` and `usd` are those of solver and proposer together."""
+UNITS: tuple[Unit, ...] = get_args(Unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """So much of one unit."""
+
+    unit: Unit
+    amount: float
+
+    def __str__(self) -> str:
+        return f"{self.amount:,.6g} {'solver calls' if self.unit == 'calls' else self.unit}"
+
+
+@dataclass(slots=True)
+class Bill:
+    """What a search has used; each evaluation and completion stands on it once."""
+
+    solver: Usage = field(default_factory=Usage)
+    proposer: Usage = field(default_factory=Usage)
+    _entered: set[tuple[str, ...]] = field(default_factory=set)
+
+    def add_trials(self, purpose: str, harness_id: str, calls: Iterable[Call]) -> None:
+        """Enters the calls of an evaluation; a second entry for the same one changes nothing."""
+        if self._enter("trials", purpose, harness_id):
+            self.solver += usage_of(calls)
+
+    def add_completion(self, context_id: str, index: int, calls: Iterable[Call]) -> None:
+        """Enters the calls of a completion; a second entry for the same one changes nothing."""
+        if self._enter("completion", context_id, str(index)):
+            self.proposer += usage_of(calls)
+
+    def used(self, unit: Unit) -> float:
+        """How much of `unit` the search has used; infinite where a price is unknown."""
+        if unit == "calls":
+            return self.solver.calls
+        both = self.solver + self.proposer
+        if unit == "tokens":
+            return both.prompt_tokens + both.completion_tokens
+        return float("inf") if both.usd is None else both.usd
+
+    def reaches(self, allowance: Allowance | None) -> bool:
+        """Whether nothing is left of the allowance."""
+        return allowance is not None and self.used(allowance.unit) >= allowance.amount
+
+    def exceeds(self, allowance: Allowance | None) -> bool:
+        """Whether more was used than the allowance."""
+        return allowance is not None and self.used(allowance.unit) > allowance.amount
+
+    def _enter(self, *key: str) -> bool:
+        new = key not in self._entered
+        self._entered.add(key)
+        return new
+
+
+def usage_of(calls: Iterable[Call]) -> Usage:
+    """What model calls came to, those answered from the cache included."""
+    total = Usage()
+    for call in calls:
+        if call.kind == "model":
+            total += Usage(
+                calls=1,
+                prompt_tokens=call.prompt_tokens,
+                completion_tokens=call.completion_tokens,
+                usd=call.usd,
+                seconds=call.seconds,
+            )
+    return total

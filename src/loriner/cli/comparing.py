@@ -1,0 +1,203 @@
+"""`compare`, `report` and `serve`."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loriner.cli.adapting import (
+    NoHistory,
+    NoTraces,
+    ScoresOnly,
+    SinkOption,
+    ablations,
+    as_it_was,
+    plan_of,
+)
+from loriner.cli.globals import Globals
+
+if TYPE_CHECKING:
+    from loriner.compare import Entry
+    from loriner.config import Settings
+    from loriner.workspace import Workspace
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(compare)
+    app.command()(report)
+    app.command()(serve)
+
+
+def compare(
+    context: typer.Context,
+    tasks: Annotated[
+        list[str] | None, typer.Argument(help="Tasks, or a suite: rg-train, rg-hard, one of loriner.toml.")
+    ] = None,
+    modes: Annotated[
+        str | None, typer.Option(help="Of sequential,independent,best-of-n,sampling; default all.")
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(help="Repetitions with other samples.")] = None,
+    equal: Annotated[str | None, typer.Option(help="What is held equal: calls, tokens or usd.")] = None,
+    allowance: Annotated[
+        float | None, typer.Option(help="So much of it for each search; default: what sequential used.")
+    ] = None,
+    solver: Annotated[str | None, typer.Option(help="The frozen model that answers.")] = None,
+    proposer: Annotated[
+        str | None, typer.Option(help="`catalogue`, or the model that writes revisions.")
+    ] = None,
+    harness: Annotated[str | None, typer.Option(help="Start from a version, library:NAME or a file.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="Rounds of sequential.")] = None,
+    candidates: Annotated[int | None, typer.Option("-k", "--candidates", help="Completions a round.")] = None,
+    feedback: Annotated[int | None, typer.Option(help="Questions shown to the proposer.")] = None,
+    grade: Annotated[int | None, typer.Option(help="Questions that decide.")] = None,
+    test: Annotated[int | None, typer.Option(help="Sealed questions.")] = None,
+    no_history: NoHistory = False,
+    no_traces: NoTraces = False,
+    scores_only: ScoresOnly = False,
+    sinks: SinkOption = None,
+    resume: Annotated[str | None, typer.Option(help="Go on with a comparison that was stopped.")] = None,
+    allow_reduced: Annotated[
+        bool, typer.Option("--allow-reduced", help="Accept a sandbox below level 2.")
+    ] = False,
+) -> None:
+    """Sets ways to spend the same number of calls against each other, with paired intervals."""
+    given: Globals = context.obj
+    settings = given.settings(
+        allow_reduced=True if allow_reduced else None,
+        compare={
+            "tasks": tasks or None,
+            "modes": modes.split(",") if modes else None,
+            "seeds": seeds,
+            "equal": equal,
+            "allowance": allowance,
+        },
+        adapt={
+            "solver": solver,
+            "proposer": proposer,
+            "harness": harness,
+            "rounds": rounds,
+            "candidates": candidates,
+            "feedback": feedback,
+            "grade": grade,
+            "test": test,
+            **ablations(no_history, no_traces, scores_only),
+        },
+        sinks=sinks or None,
+    )
+    if resume is not None:
+        settings = as_it_was(settings, resume)
+    run_id = asyncio.run(_compare(settings, given, resume))
+    _print_comparison(given, run_id)
+
+
+async def _compare(settings: Settings, given: Globals, resume: str | None) -> str:
+    from loriner.cli.progress import watching
+    from loriner.compare import Terms
+    from loriner.compare import compare as run_comparison
+    from loriner.report.sinks.telling import chosen, sinking
+    from loriner.runtime.levels import NEEDED
+    from loriner.workspace import named, workspace
+
+    sinks = chosen(settings.sinks)
+    wanted = settings.compare
+    terms = Terms(
+        modes=tuple(dict.fromkeys(wanted.modes)),
+        n_seeds=wanted.seeds,
+        unit=wanted.equal,
+        amount=wanted.allowance,
+        temperature=wanted.temperature,
+        plan=plan_of(settings.adapt),
+    )
+    async with workspace(settings, "comparing", needed_level=NEEDED) as opened:
+        solver = opened.model(named(settings.adapt.solver, "solver", "--solver"))
+        entries = [_entry(opened, settings, name) for name in _names(settings)]
+        try:
+            with opened.run("compare", resume=resume) as (run_id, summary), ExitStack() as stack:
+                watch = stack.enter_context(watching(given.verbosity))
+                observe = stack.enter_context(sinking(sinks, run_id, watch, home=settings.home))
+                await run_comparison(opened, entries, solver, terms, run_id=run_id, observe=observe)
+                summary |= {"task": ", ".join(each.task.name for each in entries)}
+        finally:
+            for each in entries:
+                await each.task.close()
+        return run_id
+
+
+def _names(settings: Settings) -> list[str]:
+    """The tasks that are compared: those given, suites spelt out, or the one of `adapt`."""
+    from loriner.tasks.suites import task_names
+    from loriner.workspace import named
+
+    given = settings.compare.tasks or [named(settings.adapt.task, "task", "TASK")]
+    found = [name for each in given for name in settings.suites.get(each) or task_names(each)]
+    return list(dict.fromkeys(found))
+
+
+def _entry(opened: Workspace, settings: Settings, name: str) -> Entry:
+    from loriner.compare import Entry
+    from loriner.config import changed
+    from loriner.workspace import task_of
+
+    task = task_of(changed(settings, adapt={"task": name}))
+    seed = opened.harness(settings.adapt.harness or f"library:{task.seed_harness}", task.name)
+    return Entry(task, seed)
+
+
+def _print_comparison(given: Globals, run_id: str) -> None:
+    from loriner.cli import documents, render
+    from loriner.report.document import document
+    from loriner.report.pages import facts_of, page_of
+
+    with given.store() as store:
+        found = facts_of(store, run_id)
+    if given.json:
+        documents.emit(document(found))
+        return
+    page = page_of(found)
+    typer.echo("\n".join([page.verdict, *page.remarks]))
+    for section in page.sections[:2]:
+        for figure in section.figures:
+            render.table(figure.caption, figure.table.columns, figure.table.rows)
+    typer.echo(f"Run {run_id}: loriner report {run_id} -o report.html")
+
+
+def report(
+    context: typer.Context,
+    run: Annotated[str, typer.Argument(help="An adaptation or a comparison, by its id or a part of it.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The file to write.")] = Path("report.html"),
+) -> None:
+    """Writes one self-contained HTML file on a run; it can be made while the run works."""
+    from loriner.cli import documents
+    from loriner.report.document import document
+    from loriner.report.page import html
+    from loriner.report.pages import facts_of, page_of
+
+    given: Globals = context.obj
+    with given.store() as store:
+        found = facts_of(store, run)
+    if given.json:
+        documents.emit(document(found))
+        return
+    page = page_of(found)
+    out.write_text(html(page), encoding="utf-8")
+    typer.echo(f"{page.verdict}\nwrote {out}")
+
+
+def serve(
+    context: typer.Context,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
+) -> None:
+    """Shows the reports in a browser on this machine, refreshed while runs work; reads only."""
+    from loriner.report.serve import serve as run_server
+
+    given: Globals = context.obj
+    with given.store() as store:
+        asyncio.run(run_server(store, port=port, say=_say))
+
+
+def _say(text: str) -> None:
+    typer.echo(text)

@@ -1,0 +1,176 @@
+"""`compare-proposers`: who revises best, on the same programs and questions."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from loriner.cli.globals import Globals
+
+if TYPE_CHECKING:
+    from loriner.cli.laboratory import Laboratory
+    from loriner.train.compare import Sample
+    from loriner.train.exercise import Exercise
+    from loriner.train.settings import ContextsTable
+
+
+def register(root: typer.Typer) -> None:
+    root.command("compare-proposers")(compare_proposers)
+
+
+def compare_proposers(
+    context: typer.Context,
+    suite: Annotated[str, typer.Argument(help="A suite, a task, or frozen contexts (FILE.jsonl).")],
+    proposers: Annotated[str, typer.Option(help="Comma-separated NAME=MODEL, or `catalogue`.")],
+    solver: Annotated[str, typer.Option(help="The frozen model that answers.")],
+    per_task: Annotated[int, typer.Option(min=1, help="Contexts of each task.")] = 2,
+    completions: Annotated[int, typer.Option("-k", "--completions", min=1, help="In each context.")] = 4,
+    grade: Annotated[int, typer.Option(min=1, help="Questions that score a completion.")] = 16,
+    setting: Annotated[str, typer.Option(help="canonical, varied or both.")] = "canonical",
+    out: Annotated[Path, typer.Option(help="Where contexts and samples are kept.")] = Path("comparison"),
+) -> None:
+    """Has each proposer revise the same programs once, and scores it: score, validity, best of k."""
+    from loriner.cli import documents
+
+    given: Globals = context.obj
+    table = _table(suite, setting, per_task, grade, given.settings().propose.prompt_tokens)
+    found = asyncio.run(_compare(given, suite, table, solver, _named(proposers), completions, out))
+    (out / "comparison.json").write_text(json.dumps(found, indent=2), encoding="utf-8")
+    if given.json:
+        documents.emit(found)
+    else:
+        _print(found)
+
+
+def _named(text: str) -> dict[str, str]:
+    from loriner.errors import ConfigError
+
+    named: dict[str, str] = {}
+    for each in text.split(","):
+        name, _, model = each.strip().partition("=")
+        if not name or name in named:
+            raise ConfigError(f"--proposers {text}: expected distinct NAME=MODEL, separated by commas")
+        named[name] = model or name
+    return named
+
+
+def _table(suite: str, setting: str, per_task: int, grade: int, prompt_tokens: int) -> ContextsTable:
+    """What contexts are drawn from. A frozen file says itself which tasks it needs."""
+    from loriner.train.exercise import load
+    from loriner.train.settings import ContextsTable, checked
+    from loriner.train.suites import VARIED, task_names
+
+    names, settings = [suite], ["canonical", "varied"] if setting == "both" else [setting]
+    if suite.endswith(".jsonl"):
+        found = {each.context.task for each in load(Path(suite))}
+        names = sorted({name.replace(VARIED, "") for name in found})
+        settings = sorted({"varied" if VARIED in name else "canonical" for name in found})
+    n = per_task * len(task_names(names)) * len(settings)
+    wanted = {
+        "tasks": names,
+        "settings": settings,
+        "n": n,
+        "grade": grade,
+        "max_prompt_tokens": prompt_tokens,
+    }
+    return checked(ContextsTable, wanted, "options")
+
+
+async def _compare(
+    given: Globals,
+    suite: str,
+    table: ContextsTable,
+    solver: str,
+    proposers: dict[str, str],
+    completions: int,
+    out: Path,
+) -> dict[str, Any]:
+    from loriner.cli.laboratory import laboratory, tell
+    from loriner.train.compare import sample
+    from loriner.train.reward import Scorer
+
+    async with laboratory(given, table, solver, "compare-proposers", training=False) as here:
+        exercises, digest = await _exercises(given, here, suite, table, out)
+        scorer = Scorer(lab=here.lab, tasks=here.tasks)
+        samples: dict[str, list[Sample]] = {}
+        for name, model in proposers.items():
+            tell(given, f"{name}: {completions} completions in each of {len(exercises)} contexts")
+            samples[name] = await sample(scorer, exercises, here.opened.proposer(model), completions)
+            _keep(out / f"samples-{name}.jsonl", samples[name])
+        head = {"run": here.lab.run_id, "solver": solver, "n": len(exercises), "digest": digest}
+        return {**head, "completions": completions, **_standings(proposers, samples)}
+
+
+async def _exercises(
+    given: Globals, here: Laboratory, suite: str, table: ContextsTable, out: Path
+) -> tuple[Sequence[Exercise], str]:
+    """The contexts with their digest: those of the file, or drawn and frozen now."""
+    from loriner.cli.laboratory import draw_plan
+    from loriner.train.contexts import draw
+    from loriner.train.exercise import digest, load, save
+    from loriner.train.suites import states
+
+    if suite.endswith(".jsonl"):
+        return load(Path(suite)), digest(Path(suite))
+    seed = here.lab.seed
+    starts = states(table, here.tasks, seed)
+    exercises = await draw(here.lab, here.tasks, starts, draw_plan(table, table.n, seed))
+    return exercises, save(exercises, out / "contexts.jsonl")
+
+
+def _standings(proposers: dict[str, str], samples: dict[str, list[Sample]]) -> dict[str, Any]:
+    from loriner.train.compare import difference, standing, unrevised
+
+    first, *_ = samples
+    return {
+        "unrevised": asdict(unrevised(samples[first])),
+        "proposers": {
+            name: {
+                "model": proposers[name],
+                **asdict(standing(name, found)),
+                "against": {} if name == first else {first: asdict(difference(samples[first], found))},
+            }
+            for name, found in samples.items()
+        },
+    }
+
+
+def _keep(path: Path, samples: Sequence[Sample]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(asdict(each)) + "\n" for each in samples), encoding="utf-8")
+
+
+def _print(found: dict[str, Any]) -> None:
+    from loriner.cli import render
+
+    shown = found["proposers"]
+    ks = sorted(next(iter(shown.values()))["best_of"], key=int)
+    columns = ["proposer", "score, 95 % interval", "or seed", "gain", "p", "parsed", "applied", "ran"]
+    rows = [
+        [
+            name,
+            _interval(each["score"]),
+            _interval(each["score_or_seed"]),
+            _interval(each["gain"]["difference"]),
+            f"{each['gain']['p_value']:.3f}",
+            *(f"{each[part]:.0%}" for part in ("parsed", "applied", "completion_rate")),
+            *(f"{each['best_of'][k]:.2f}" for k in ks),
+        ]
+        for name, each in shown.items()
+    ]
+    title = f"One revision, {found['n']} contexts, {found['completions']} completions in each"
+    render.table(title, [*columns, *(f"best of {k}" for k in ks)], rows)
+    typer.echo(
+        f"Unrevised: {_interval(found['unrevised'])}. No candidate scores 0; `or seed` keeps the program. "
+        f"Solver {found['solver']} (frozen). Contexts {found['digest'][:12]}. Run {found['run']}"
+    )
+
+
+def _interval(each: dict[str, Any]) -> str:
+    return f"{each['mean']:.2f} [{each['low']:.2f}, {each['high']:.2f}]"

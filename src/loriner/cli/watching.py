@@ -1,0 +1,167 @@
+"""`runs watch`: a run as it goes, from any terminal, read from the store."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loriner.cli.globals import Globals
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from loriner.store.database import Store
+
+EVERY_S = 1.0
+N_ROUNDS = 12
+"""Latest rounds that are shown."""
+
+
+def watch(
+    context: typer.Context,
+    run: Annotated[
+        str | None, typer.Argument(help="A run id, or its beginning; default: the latest.")
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="Print how it stands now and leave.")] = False,
+) -> None:
+    """Follows a run until it ends. It may be started in another terminal, before or after."""
+    from rich.live import Live
+
+    from loriner.cli import render
+    from loriner.errors import ConfigError
+
+    given: Globals = context.obj
+    with given.store() as store:
+        latest = store.runs(1)
+        if run is None and not latest:
+            raise ConfigError("no run to watch: this --home holds none yet")
+        run_id = store.run(run).id if run is not None else latest[0].id
+        if once or not sys.stdout.isatty():
+            _follow_plainly(store, run_id, once)
+            return
+        with Live(view(store, run_id), console=render.console(), refresh_per_second=2) as live:
+            while store.run(run_id).status == "running":
+                time.sleep(EVERY_S)
+                live.update(view(store, run_id))
+
+
+def _follow_plainly(store: Store, run_id: str, once: bool) -> None:
+    """Prints the view whenever a round is over, and at the end."""
+    from loriner.cli import render
+    from loriner.trail import trail
+
+    seen = -1
+    while True:
+        running = store.run(run_id).status == "running"
+        n = len(trail(store, run_id).rounds) + len(trail(store, run_id).arms)
+        if n != seen or not running:
+            render.console().print(view(store, run_id))
+            seen = n
+        if once or not running:
+            return
+        time.sleep(EVERY_S)
+
+
+def view(store: Store, run_id: str) -> RenderableType:
+    """How a run stands: its head, its arms or rounds, its trials by harness and purpose."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from loriner.trail import trail
+
+    row, told, spent = store.run(run_id), trail(store, run_id), store.usage(run_id)
+    task = told.start.task if told.start else str(row.summary.get("task", ""))
+    head = f"{row.id}  {row.command} {task}  {row.status}  {row.seconds:.0f} s  {spent.calls:,} model calls"
+    if told.arms:
+        return Group(Text(head, style="bold"), _arms(store, run_id))
+    parts: list[RenderableType] = [Text(head, style="bold")]
+    if told.rounds:
+        parts.append(_rounds(store, run_id))
+    return Group(*parts, _trials(store, run_id))
+
+
+def _arms(store: Store, run_id: str) -> RenderableType:
+    from loriner.trail import trail
+
+    rows = []
+    for arm in trail(store, run_id).arms:
+        told = trail(store, arm.run_id)
+        n_trials = sum(each.n for each in store.tallies(arm.run_id))
+        row = store.run(arm.run_id)
+        rows.append(
+            [
+                arm.task,
+                arm.mode,
+                str(arm.seed),
+                row.status,
+                str(len(told.rounds)),
+                f"{n_trials:,}",
+                arm.run_id,
+            ]
+        )
+    return _table(["task", "mode", "seed", "status", "rounds", "trials", "run"], rows)
+
+
+def _rounds(store: Store, run_id: str) -> RenderableType:
+    from loriner.trail import trail
+
+    grades = _means(store, run_id, "grade")
+    rows = []
+    for each in trail(store, run_id).rounds[-N_ROUNDS:]:
+        accepted = any(tried.accepted for tried in each.tried)
+        reasons = "; ".join(tried.reason for tried in each.tried if tried.reason) or "edits refused"
+        grade = grades.get(each.current_id)
+        now = "-" if grade is None else f"{grade:.2f}"
+        rows.append([str(each.number), now, "accepted" if accepted else "", reasons[:90]])
+    return _table(["round", "current", "", "why"], rows)
+
+
+def _trials(store: Store, run_id: str) -> RenderableType:
+    counts: Counter[tuple[str, str]] = Counter()
+    statuses: dict[tuple[str, str], list[str]] = {}
+    for each in store.tallies(run_id):
+        key = (each.purpose, each.harness_id)
+        counts[key] += each.n
+        statuses.setdefault(key, []).append(f"{each.status} {each.n}")
+    means = {purpose: _means(store, run_id, purpose) for purpose in ("feedback", "grade", "test")}
+    rows = []
+    for (purpose, harness), n in counts.items():
+        mean = means.get(purpose, {}).get(harness)
+        rows.append(
+            [
+                purpose,
+                harness[:10],
+                str(n),
+                "-" if mean is None else f"{mean:.2f}",
+                ", ".join(statuses[purpose, harness]),
+            ]
+        )
+    return _table(["questions", "program", "trials", "mean", "statuses"], rows)
+
+
+def _means(store: Store, run_id: str, purpose: str) -> dict[str, float]:
+    """Mean score of the scored trials by harness."""
+    totals: dict[str, tuple[float, int]] = {}
+    for each in store.tallies(run_id):
+        if each.purpose == purpose and each.status != "infra_error":
+            score, n = totals.get(each.harness_id, (0.0, 0))
+            totals[each.harness_id] = (score + each.score, n + each.n)
+    return {harness: score / n for harness, (score, n) in totals.items() if n}
+
+
+def _table(columns: list[str], rows: list[list[str]]) -> RenderableType:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from loriner.report.text import plain
+
+    made = Table(header_style="bold")
+    for name in columns:
+        made.add_column(name, overflow="fold")
+    for row in rows:
+        made.add_row(*(escape(plain(cell)) for cell in row))
+    return made

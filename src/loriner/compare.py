@@ -1,0 +1,201 @@
+"""The same task searched in several ways for the same price: what a sequence of revisions is worth.
+
+Each arm (task, mode, seed) is a run of its own below the comparison's run. The modes are settings of one
+loop: `sequential` revises the current version; `independent` always the seed; `best-of-n` too, and takes the
+plain best on the grade questions (for the record, also the best on the test questions). `sampling` searches
+nothing: it spends as much on samples of the seed program and lets them vote. A comparison that was stopped
+walks again; what is in the store costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, get_args
+
+from loriner.adapt import Adaptation, Plan, adapt
+from loriner.allowance import Allowance, Bill, Unit
+from loriner.errors import ConfigError
+from loriner.evaluate import Evaluator, Observer, silent
+from loriner.models.base import Model
+from loriner.records import Evaluation, Harness, Question
+from loriner.tasks.base import Task
+from loriner.trail import Arm, Start, Stood, tell, trail
+from loriner.workspace import Workspace
+
+Mode = Literal["sequential", "independent", "best-of-n", "sampling"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+
+MOST_ROUNDS = 8
+"""The other modes may try this many times the rounds of `sequential`, as best-of-80 stands against ten."""
+MOST_SAMPLES = 64
+"""Samples of a question: more change no vote worth the wait."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What is compared, and what is held equal."""
+
+    modes: tuple[Mode, ...] = MODES
+    n_seeds: int = 3
+    unit: Unit = "calls"
+    amount: float | None = None
+    """What each search may use; None takes what `sequential` used, which must then be among the modes."""
+    temperature: float = 0.7
+    """Of `sampling`."""
+    plan: Plan = field(default_factory=Plan)
+    """How `sequential` searches; the others differ as their mode says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A task with the harness that its search starts from."""
+
+    task: Task
+    seed: Harness
+
+
+async def compare(
+    opened: Workspace,
+    entries: Sequence[Entry],
+    solver: Model,
+    terms: Terms,
+    *,
+    run_id: str,
+    observe: Observer = silent,
+) -> None:
+    """Runs every arm; the outcome is in the store, below the run.
+
+    Raises:
+        ConfigError: the terms cannot be met.
+        LorinerError: as `adapt`; the run can be resumed.
+    """
+    if terms.amount is None and "sequential" not in terms.modes:
+        raise ConfigError(
+            "nothing says how much each mode may use: add the mode sequential, or give --allowance"
+        )
+    if terms.unit == "usd" and opened.settings.cache:
+        raise ConfigError(
+            "--equal usd cannot be kept with the reply cache, whose replies are free: add --set cache=false"
+        )
+    for number in range(terms.n_seeds):
+        for entry in entries:
+            seeded = opened.seeded(opened.settings.seed + number)
+            await _Contest(seeded, entry, solver, terms, run_id, observe).run()
+
+
+@dataclass(slots=True)
+class _Contest:
+    """One task with one seed: all modes, the one that sets the allowance first."""
+
+    opened: Workspace
+    entry: Entry
+    solver: Model
+    terms: Terms
+    run_id: str
+    observe: Observer
+
+    async def run(self) -> None:
+        amount, reference = self.terms.amount, None
+        for mode in sorted(self.terms.modes, key=MODES.index):
+            allowance = None if amount is None else Allowance(self.terms.unit, amount)
+            if mode == "sampling":
+                assert allowance is not None
+                await self._sample(allowance, reference)
+                continue
+            found = await self._adapt(mode, allowance, reference)
+            if amount is None:
+                reference, amount = found, self._priced(found.bill.used(self.terms.unit))
+
+    async def _adapt(
+        self, mode: Mode, allowance: Allowance | None, reference: Adaptation | None
+    ) -> Adaptation:
+        proposer = self.opened.proposer(self.opened.settings.adapt.proposer)
+        plan = self._plan(mode, allowance, reference)
+        async with self._arm(mode, allowance) as lab:
+            return await adapt(
+                self.entry.task, self.entry.seed, lab, proposer, plan=plan, registry=self.opened.registry
+            )
+
+    async def _sample(self, allowance: Allowance, reference: Adaptation | None) -> None:
+        """Majority vote over samples of the seed program on the test questions, for what a search was given.
+
+        The sealed score of the reference's best program took calls as well: they are given on top.
+        """
+        task, seed, test = self.entry.task, self.entry.seed, self._test()
+        async with self._arm("sampling", allowance) as quiet:
+            lab = replace(quiet, least_temperature=self.terms.temperature)
+            await tell(lab.store, lab.run_id, self._start(lab, len(test)))
+            once = await lab.evaluate(task, seed, test, purpose="test")
+            price = self._used(once)
+            served = (
+                price if reference is None or reference.best.test is None else self._used(reference.best.test)
+            )
+            samples = int((allowance.amount + served) // price) if price else 1
+            samples = max(1, min(samples, MOST_SAMPLES))
+            await lab.evaluate(task, seed, test, purpose="test", samples=samples)
+            await tell(lab.store, lab.run_id, Stood(name="best", harness_id=seed.id, faults={}))
+
+    def _plan(self, mode: Mode, allowance: Allowance | None, reference: Adaptation | None) -> Plan:
+        plan = replace(self.terms.plan, allowance=allowance)
+        if mode == "sequential":
+            return plan
+        rounds = MOST_ROUNDS * plan.rounds
+        if allowance and reference and (price := self._used(reference.seed.grade)):
+            rounds = min(rounds, max(plan.rounds, int(allowance.amount / price / plan.candidates)))
+        if mode == "independent":
+            return replace(plan, revise="seed", rounds=rounds)
+        return replace(plan, revise="seed", rounds=rounds, accept="mean", oracle=True)
+
+    @asynccontextmanager
+    async def _arm(self, mode: Mode, allowance: Allowance | None) -> AsyncIterator[Evaluator]:
+        """An evaluator in the arm's own run: a new one, or the one that an earlier session began."""
+        store, task, seed = self.opened.store, self.entry.task.name, self.opened.settings.seed
+        arms = trail(store, self.run_id).arms
+        known = {(arm.task, arm.mode, arm.seed): arm.run_id for arm in arms}.get((task, mode, seed))
+        with self.opened.run("adapt", resume=known, parent=self.run_id) as (run_id, summary):
+            words = "" if allowance is None else str(allowance)
+            arm = Arm(task=task, mode=mode, seed=seed, run_id=run_id, allowance=words)
+            await tell(store, self.run_id, arm)
+            summary |= {"task": task, "mode": mode}
+            yield self.opened.evaluator(run_id, self.solver, _labelled(self.observe, f"{task}/{mode}/{seed}"))
+
+    def _start(self, lab: Evaluator, n_test: int) -> Start:
+        return Start(
+            task=self.entry.task.name,
+            solver=lab.solver.name,
+            proposer="none",
+            mode="sampling",
+            seed=lab.seed,
+            harness_id=self.entry.seed.id,
+            plan=asdict(self.terms.plan),
+            n_questions={"feedback": 0, "grade": 0, "test": n_test},
+        )
+
+    def _test(self) -> Sequence[Question]:
+        return self.entry.task.questions("test")[: self.terms.plan.test]
+
+    def _used(self, evaluation: Evaluation) -> float:
+        """What an evaluation used, in the unit that is held equal."""
+        bill = Bill()
+        calls = [call for trial in evaluation.trials for call in trial.calls]
+        bill.add_trials(evaluation.purpose, evaluation.harness_id, calls)
+        return bill.used(self.terms.unit)
+
+    def _priced(self, amount: float) -> float:
+        if self.terms.unit == "usd" and amount in (0.0, float("inf")):
+            what = "has no known price" if amount else "costs nothing"
+            raise ConfigError(
+                f"--equal usd cannot be kept: {self.solver.name} {what}; use --equal calls or tokens"
+            )
+        return amount
+
+
+def _labelled(observe: Observer, label: str) -> Observer:
+    """An observer that is told with each event which arm it is of."""
+
+    def told(event: str, /, **facts: Any) -> None:
+        observe(event, label=label, **facts)
+
+    return told

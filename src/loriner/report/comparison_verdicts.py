@@ -1,0 +1,74 @@
+"""What a comparison shows, in plain sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from loriner.report.comparison import ORACLE, SEED, Comparison, Contrast
+from loriner.report.verdicts import difference_text, interval_text
+from loriner.statistics import Interval
+
+
+def verdict(comparison: Comparison) -> str:
+    """Which mode is better, in one sentence; or that none is shown to be."""
+    honest = [each for each in comparison.methods if each.name not in (SEED, ORACLE)]
+    if len(honest) < 2:
+        return f"{progress(comparison)}: not enough arms are complete to compare anything."
+    best = max(honest, key=lambda each: each.test.mean)
+    others = [each for each in comparison.contrasts if best.name in (each.first, each.second)]
+    rivals = [each for each in others if SEED not in (each.first, each.second)]
+    beaten = [_other(each, best.name) for each in rivals if each.told]
+    tied = [_other(each, best.name) for each in rivals if not each.told]
+    so_far = "" if comparison.status == "done" else f"{progress(comparison)}, so far: "
+    shown = f"{best.name} has the highest sealed score, {interval_text(best.test)}"
+    if not tied:
+        return f"{so_far}{best.name} is better than {_list(beaten)}, at {interval_text(best.test)}."
+    if not beaten:
+        return f"{so_far}No mode is shown to be the best: {shown}, but it cannot be told from {_list(tied)}."
+    return f"{so_far}{shown}: better than {_list(beaten)}, but it cannot be told from {_list(tied)}."
+
+
+def remarks(comparison: Comparison) -> tuple[str, ...]:
+    """The two questions that are always asked: against sampling, and against the seed program."""
+    said = [
+        sentence
+        for pair in (("sequential", "sampling"), ("sequential", ORACLE), ("sequential", SEED))
+        if (sentence := _pair(comparison, *pair))
+    ]
+    n_seeds = len({arm.seed for arm, _ in comparison.arms})
+    if n_seeds < 3:
+        said.append(f"{n_seeds} seed{'s' if n_seeds > 1 else ''} say little about the spread between runs.")
+    return tuple(said)
+
+
+def progress(comparison: Comparison) -> str:
+    """How far it has come."""
+    done = sum(episode is not None and episode.status == "done" for _, episode in comparison.arms)
+    return f"{comparison.status}, {done} of {len(comparison.arms)} arms begun are done"
+
+
+def _pair(comparison: Comparison, first: str, second: str) -> str:
+    a, b = comparison.method(first), comparison.method(second)
+    if a is None or b is None:
+        return ""
+    found = next(
+        (each for each in comparison.contrasts if {each.first, each.second} == {first, second}), None
+    )
+    if found is None:  # the oracle is in no contrast
+        return f"{first}: {a.test.mean:.2f}; {second}, which no one could have picked: {b.test.mean:.2f}."
+    difference = found.paired.difference if found.first == first else _turned(found.paired.difference)
+    word = "is no different from" if not found.told else "beats" if difference.mean > 0 else "is beaten by"
+    doubt = "" if found.told else ", as far as these questions can tell"
+    return f"{first} {word} {second}{doubt}: {difference_text(difference)} on {found.paired.n} questions."
+
+
+def _turned(each: Interval) -> Interval:
+    return Interval(-each.mean, -each.high, -each.low, each.n)
+
+
+def _other(each: Contrast, name: str) -> str:
+    return each.second if each.first == name else each.first
+
+
+def _list(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

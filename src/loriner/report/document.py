@@ -1,0 +1,147 @@
+"""The facts of a report as JSON values, for other programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from loriner.records import Usage
+from loriner.report.comparison import Comparison, Contrast, Method
+from loriner.report.comparison_verdicts import remarks, verdict
+from loriner.report.facts import Candidate, Episode, Scores, Standing
+from loriner.report.scores import interval_of
+from loriner.report.verdicts import bottleneck, outcome
+from loriner.statistics import Interval, Paired
+
+
+def document(found: Comparison | Episode) -> dict[str, Any]:
+    """The facts of an adaptation or a comparison."""
+    return comparison_document(found) if isinstance(found, Comparison) else episode_document(found)
+
+
+def episode_document(episode: Episode) -> dict[str, Any]:
+    """Seed and best with their scores, every candidate, and the bill."""
+    best = episode.best
+    return {
+        "run": episode.run_id,
+        "status": episode.status,
+        "mode": episode.start.mode,
+        "task": episode.start.task,
+        "solver": episode.start.solver,
+        "proposer": episode.start.proposer,
+        "seed_of_draws": episode.start.seed,
+        "verdict": outcome(episode),
+        "plateau": episode.plateau.verdict if episode.plateau else None,
+        "bottleneck": bottleneck(best) if best and best.grade else None,
+        "constant": _mean(episode.start.constant_scores),
+        "seed": _standing(episode.seed),
+        "best": _standing(best),
+        "oracle": _standing(episode.oracle),
+        "candidates": [_candidate(each) for each in episode.candidates],
+        "spent": {each.part: _usage(each.usage) for each in episode.spent},
+        "invalid": dict(episode.invalid),
+        "statuses": dict(episode.statuses),
+    }
+
+
+def comparison_document(comparison: Comparison) -> dict[str, Any]:
+    """The methods, every two of them against each other, and the arms."""
+    return {
+        "run": comparison.run_id,
+        "status": comparison.status,
+        "equal": comparison.unit,
+        "tasks": list(comparison.tasks),
+        "verdict": verdict(comparison),
+        "remarks": list(remarks(comparison)),
+        "modes": [_method(each) for each in comparison.methods],
+        "contrasts": [_contrast(each) for each in comparison.contrasts],
+        "arms": [
+            {
+                "task": arm.task,
+                "mode": arm.mode,
+                "seed": arm.seed,
+                "run": arm.run_id,
+                "allowance": arm.allowance,
+                "status": episode.status if episode else None,
+                "test": _mean(episode.test) if episode else None,
+            }
+            for arm, episode in comparison.arms
+        ],
+    }
+
+
+def _method(each: Method) -> dict[str, Any]:
+    return {
+        "mode": each.name,
+        "test": _interval(each.test),
+        "gain": _paired(each.gain),
+        "seeds": each.n_seeds,
+        "arms": each.n_arms,
+        "solver_calls": each.solver_calls,
+        "proposer_calls": each.proposer_calls,
+        "search": _usage(each.search),
+        "calls_a_question": each.served,
+        "accepted": each.accepted,
+    }
+
+
+def _contrast(each: Contrast) -> dict[str, Any]:
+    return {
+        "first": each.first,
+        "second": each.second,
+        **(_paired(each.paired) or {}),
+        "p_adjusted": each.p_adjusted,
+        "told_apart": each.told,
+    }
+
+
+def _standing(each: Standing | None) -> dict[str, Any] | None:
+    if each is None:
+        return None
+    return {
+        "harness": each.harness_id,
+        "grade": _mean(each.grade),
+        "fresh": _mean(each.fresh),
+        "test": _mean(each.test),
+        "faults": dict(each.faults),
+        "calls_a_question": each.n_calls,
+    }
+
+
+def _candidate(each: Candidate) -> dict[str, Any]:
+    return {
+        "round": each.round,
+        "index": each.index,
+        "harness": each.harness_id,
+        "parent": each.parent_id,
+        "code": each.code or None,
+        "grade": _interval(each.grade) if each.grade else None,
+        "effect": _paired(each.effect),
+        "accepted": each.accepted,
+        "reason": each.reason,
+        "structure": each.growth or None,
+    }
+
+
+def _mean(scores: Scores) -> dict[str, Any] | None:
+    found = interval_of(scores)
+    return _interval(found) if found else None
+
+
+def _interval(each: Interval) -> dict[str, Any]:
+    return {"score": each.mean, "low": each.low, "high": each.high, "n": each.n}
+
+
+def _paired(each: Paired | None) -> dict[str, Any] | None:
+    if each is None:
+        return None
+    found = each.difference
+    return {"difference": found.mean, "low": found.low, "high": found.high, "n": each.n, "p": each.p_value}
+
+
+def _usage(each: Usage) -> dict[str, Any]:
+    return {
+        "calls": each.calls,
+        "prompt_tokens": each.prompt_tokens,
+        "completion_tokens": each.completion_tokens,
+        "usd": each.usd,
+    }

@@ -1,0 +1,1 @@
+"""Trackers of experiments, behind one small interface that can never fail or stall a run."""

@@ -1,0 +1,119 @@
+"""Figures as plain sentences: what was found, whether it can be believed, and what to do next."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from loriner.diagnose import Profile
+from loriner.diagnose import bottleneck as diagnosed
+from loriner.records import Fault
+from loriner.report.facts import SAMPLING, Episode, Scores, Standing
+from loriner.report.scores import interval_of, paired_of
+from loriner.statistics import Interval
+
+
+def score_text(scores: Scores) -> str:
+    """`0.62 [0.50, 0.73]`, or a dash."""
+    return interval_text(interval_of(scores))
+
+
+def interval_text(each: Interval | None) -> str:
+    return "–" if each is None else f"{each.mean:.2f} [{each.low:.2f}, {each.high:.2f}]"
+
+
+def difference_text(each: Interval) -> str:
+    mean, low, high = (round(value, 2) + 0.0 for value in (each.mean, each.low, each.high))  # no -0.00
+    return f"{mean:+.2f} [{low:+.2f}, {high:+.2f}]"
+
+
+def outcome(episode: Episode) -> str:
+    """The verdict on an episode in one sentence."""
+    if episode.status == "running":
+        return _so_far(episode)
+    seed, best = episode.seed, episode.best
+    if episode.start.mode == SAMPLING and best is not None:
+        n = round(episode.n_samples)
+        return (
+            f"A vote over {n} samples of the seed program scores {score_text(best.test)} on sealed questions."
+        )
+    if seed is None or best is None:
+        return f"The run ended early ({episode.status}); {_reached(episode)} It can be resumed."
+    if seed.harness_id == best.harness_id:
+        return f"No revision was accepted: the seed program stands at {_sealed_or_grade(seed)}."
+    if not seed.test or not best.test:
+        return f"A revision was accepted ({_grades(seed, best)} on the grade questions), with no sealed test."
+    found = paired_of(seed.test, best.test)
+    if found is None:
+        return "Seed and best were scored on different sealed questions: nothing can be said."
+    figures = (
+        f"{_mean(best.test):.2f} against {_mean(seed.test):.2f}, {difference_text(found.difference)} "
+        f"on {found.n} sealed questions"
+    )
+    if found.difference.low > 0:
+        return f"The adapted program is better than the seed: {figures}."
+    if found.difference.high < 0:
+        return f"The adapted program is worse than the seed: {figures}. Keep the seed."
+    return f"The gain on the grade questions ({_grades(seed, best)}) is not confirmed: {figures}."
+
+
+def bottleneck(standing: Standing) -> str:
+    """What stands between the program and a better score, and whether more revision can help."""
+    counts = Counter({Fault(fault): n for fault, n in standing.faults.items()})
+    return diagnosed(Profile(len(standing.grade), counts, {}))
+
+
+def luck(standing: Standing) -> str:
+    """What of a selected score is left, with the luck of the samples and then of the choice taken out."""
+    if not (standing.grade and standing.fresh and standing.test):
+        return ""
+    chosen, fresh, sealed = _mean(standing.grade), _mean(standing.fresh), _mean(standing.test)
+    return (
+        f"Chosen at {chosen:.2f}; the same questions afresh give {fresh:.2f}, sealed ones {sealed:.2f}. "
+        + (
+            "The score by which it was chosen flatters it: quote the sealed one."
+            if chosen - sealed > 0.05
+            else "The score by which it was chosen holds."
+        )
+    )
+
+
+def looks(episode: Episode) -> str:
+    """How many candidates could have been accepted by luck, and what was paid for that."""
+    plan = episode.start.plan
+    n = plan["rounds"] * plan["candidates"]
+    if plan["accept"] != "paired":
+        return f"The rule `{plan['accept']}` asks for no evidence: over {n} looks a gain by luck is likely."
+    return (
+        f"Each of up to {n} looks was tested at 0.05/{n}, so luck alone is accepted in at most 1 run of 20."
+    )
+
+
+def _so_far(episode: Episode) -> str:
+    number, most = len(episode.rounds) + 1, episode.start.plan["rounds"]
+    return f"Running: round {number} of at most {most}; {_reached(episode)}"
+
+
+def _reached(episode: Episode) -> str:
+    if episode.seed_grade is None:
+        return "the seed program has no score yet."
+    n = sum(candidate.accepted for candidate in episode.candidates)
+    now = next((each.grade for each in reversed(episode.rounds) if each.grade), episode.seed_grade)
+    words = "no revision" if n == 0 else "1 revision" if n == 1 else f"{n} revisions"
+    return (
+        f"{words} accepted in {len(episode.rounds)} rounds, from {episode.seed_grade.mean:.2f} "
+        f"to {now.mean:.2f} on the grade questions."
+    )
+
+
+def _sealed_or_grade(standing: Standing) -> str:
+    if standing.test:
+        return f"{score_text(standing.test)} on {len(standing.test)} sealed questions"
+    return f"{score_text(standing.grade)} on {len(standing.grade)} grade questions"
+
+
+def _grades(seed: Standing, best: Standing) -> str:
+    return f"{_mean(seed.grade):.2f} to {_mean(best.grade):.2f}"
+
+
+def _mean(scores: Scores) -> float:
+    return sum(scores.values()) / len(scores)

@@ -1,0 +1,119 @@
+"""What an adaptation tells of itself, beside its trials: how it started, each round, how seed and best stand.
+
+Reports and live views read it, during a run or after. It repeats no score: those are in the trials. A resumed
+run walks again from its start and tells everything again; the last telling of each thing counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from loriner.store.database import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """An episode, before its first trial."""
+
+    task: str
+    solver: str
+    proposer: str
+    mode: str
+    """`sequential`, `independent`, `best-of-n` or `sampling`."""
+    seed: int
+    harness_id: str
+    """The seed harness."""
+    plan: Mapping[str, Any]
+    n_questions: Mapping[str, int]
+    """By split."""
+    constant: str | None = None
+    """The right answer seen most often on the feedback questions."""
+    constant_scores: Mapping[str, float] = field(default_factory=dict)
+    """What always giving it earns on each test question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """One completion of a round; what it was is in the rollout of this place."""
+
+    context_id: str
+    index: int
+    accepted: bool
+    reason: str
+    """In words; empty where no decision was asked, since another of the round was better."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """One round."""
+
+    number: int
+    parent_id: str
+    """The harness that was revised."""
+    current_id: str
+    """The harness that stands after the round."""
+    n_calls: int
+    """Solver calls of the search up to here."""
+    tried: tuple[Tried, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stood:
+    """A harness at the end: `seed` or `best`."""
+
+    name: str
+    harness_id: str
+    faults: Mapping[str, int]
+    """Among its grade trials."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arm:
+    """One episode of a comparison, and the run that it is recorded under."""
+
+    task: str
+    mode: str
+    seed: int
+    run_id: str
+    allowance: str
+    """In words; empty for the arm that sets it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trail:
+    """All that a run told, in order."""
+
+    start: Start | None
+    rounds: tuple[Told, ...]
+    stood: Mapping[str, Stood]
+    arms: tuple[Arm, ...]
+
+
+async def tell(store: Store, run_id: str, told: Start | Told | Stood | Arm) -> None:
+    """Adds to the trail of a run."""
+    await store.add_event(run_id, _KINDS[type(told)], asdict(told))
+
+
+def trail(store: Store, run_id: str) -> Trail:
+    """The trail of a run; empty for a run that is no adaptation."""
+    events: dict[str, list[Mapping[str, Any]]] = {kind: [] for kind in _KINDS.values()}
+    for event in store.events(run_id):
+        events.get(event.kind, []).append(event.data)
+    rounds = {each.number: each for each in map(_round, events["round"])}
+    arms = {(arm.task, arm.mode, arm.seed): arm for arm in (Arm(**each) for each in events["arm"])}
+    starts = [Start(**each) for each in events["start"]]
+    return Trail(
+        start=starts[-1] if starts else None,
+        rounds=tuple(rounds[number] for number in sorted(rounds)),
+        stood={each["name"]: Stood(**each) for each in events["stood"]},
+        arms=tuple(arms.values()),
+    )
+
+
+def _round(data: Mapping[str, Any]) -> Told:
+    return Told(**{**data, "tried": tuple(Tried(**each) for each in data["tried"])})
+
+
+_KINDS: dict[type, str] = {Start: "start", Told: "round", Stood: "stood", Arm: "arm"}

@@ -1,0 +1,161 @@
+"""Proposers side by side: every one revises the same programs once, on frozen contexts, and is scored
+alike.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import comb
+from statistics import fmean
+from typing import Any
+
+from loriner.errors import InfrastructureError
+from loriner.propose.proposer import Proposer, propose
+from loriner.statistics import Interval, Paired, interval, paired
+from loriner.train.exercise import Exercise
+from loriner.train.reward import Reward, Scorer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One completion in a comparison."""
+
+    context: str
+    task: str
+    index: int
+    code: str
+    """The edit error; empty for a candidate."""
+    seed_score: float
+    """Score of the program that was to be revised, on the same questions."""
+    reward: Reward
+    tokens: int
+    """Completion tokens, as the proposer's endpoint counted them."""
+    completion: str
+
+    @property
+    def score_or_seed(self) -> float:
+        """What one would keep: the candidate's score, or the program's own where there is no candidate."""
+        return self.reward.score if self.reward.applied else self.seed_score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What one proposer came to."""
+
+    proposer: str
+    score: Interval
+    """Mean score after one revision, over contexts; no candidate scores 0."""
+    score_or_seed: Interval
+    """The same, but without a candidate the program stays as it was."""
+    gain: Paired
+    """`score_or_seed` less the score of the unrevised program, paired by context."""
+    parsed: float
+    applied: float
+    completion_rate: float
+    best_of: dict[int, float]
+    """Expected best score of k completions, chosen by an oracle, for each k."""
+    invalid: dict[str, int]
+    by_task: dict[str, float]
+    """`score_or_seed` by task."""
+    tokens: float
+    """Mean completion tokens."""
+
+
+async def sample(
+    scorer: Scorer, exercises: Sequence[Exercise], proposer: Proposer, completions: int
+) -> list[Sample]:
+    """`completions` of the proposer in each context, scored.
+
+    Raises:
+        InfrastructureError: a completion could not be scored: a comparison with holes is none.
+        ModelError: the proposer's endpoint failed.
+    """
+    rows = [(each, index) for each in exercises for index in range(completions)]
+    return list(await asyncio.gather(*(_sample(scorer, each, proposer, index) for each, index in rows)))
+
+
+def standing(name: str, samples: Sequence[Sample]) -> Standing:
+    """The figures of one proposer from its samples."""
+    kept = _by_context(samples, lambda each: each.score_or_seed)
+    scores = _by_context(samples, lambda each: each.reward.score)
+    seeds = _by_context(samples, lambda each: each.seed_score)
+    groups = _grouped(samples)
+    n = min(map(len, groups.values()))
+    tasks = sorted({each.task for each in samples})
+    return Standing(
+        proposer=name,
+        score=interval(list(scores.values())),
+        score_or_seed=interval(list(kept.values())),
+        gain=paired(seeds, kept),
+        parsed=fmean(each.reward.parsed for each in samples),
+        applied=fmean(each.reward.applied for each in samples),
+        completion_rate=fmean(each.reward.completion_rate for each in samples),
+        best_of={
+            k: fmean(best_of([each.reward.score for each in group], k) for group in groups.values())
+            for k in range(1, n + 1)
+        },
+        invalid=dict(Counter(each.code for each in samples if each.code).most_common()),
+        by_task={task: fmean(each.score_or_seed for each in samples if each.task == task) for task in tasks},
+        tokens=fmean(each.tokens for each in samples),
+    )
+
+
+def unrevised(samples: Sequence[Sample]) -> Interval:
+    """The score of the programs as they were."""
+    return interval(list(_by_context(samples, lambda each: each.seed_score).values()))
+
+
+def difference(samples: Sequence[Sample], other: Sequence[Sample]) -> Paired:
+    """`score_or_seed` of the second proposer less that of the first, paired by context."""
+    return paired(
+        _by_context(samples, lambda each: each.score_or_seed),
+        _by_context(other, lambda each: each.score_or_seed),
+    )
+
+
+def best_of(scores: Sequence[float], k: int) -> float:
+    """Expected maximum of `k` of the scores drawn without replacement.
+
+    Source: the order-statistics form of pass@k, arXiv 2107.03374, for scores in place of passes.
+    """
+    ordered = sorted(scores)
+    ways = comb(len(ordered), k)
+    return sum(score * comb(at, k - 1) for at, score in enumerate(ordered)) / ways
+
+
+async def _sample(scorer: Scorer, exercise: Exercise, proposer: Proposer, index: int) -> Sample:
+    lab, context = scorer.lab, exercise.context
+    rollout = await propose(proposer, context, index)
+    judged = await scorer.judge(exercise, rollout.completion, index)
+    task, questions = scorer.graders(exercise)
+    seed = await lab.evaluate(task, context.harness, questions, purpose="grade")
+    if judged.reward is None or seed.mean_score is None or seed.n_infra_errors:
+        raise InfrastructureError(
+            f"completion {index} of {proposer.name} in {context.id} could not be scored: the solver or "
+            "the sandbox is down; "
+            f"run {lab.run_id} can be started again, its replies are cached"
+        )
+    return Sample(
+        context=context.id,
+        task=context.task,
+        index=index,
+        code=rollout.failure.code if rollout.failure else "",
+        seed_score=seed.mean_score,
+        reward=judged.reward,
+        tokens=sum(call.completion_tokens for call in rollout.calls),
+        completion=rollout.completion,
+    )
+
+
+def _grouped(samples: Sequence[Sample]) -> dict[str, list[Sample]]:
+    groups: dict[str, list[Sample]] = {}
+    for each in samples:
+        groups.setdefault(each.context, []).append(each)
+    return groups
+
+
+def _by_context(samples: Sequence[Sample], value: Any) -> Mapping[str, float]:
+    return {context: fmean(map(value, group)) for context, group in _grouped(samples).items()}

@@ -1,0 +1,169 @@
+"""Training contexts: programs tried on feedback questions, drawn from tasks and from revision sequences.
+
+Each state (a program on a task) is tried once on a pool of feedback questions; every context then shows a
+subset of its own. All draws are seeded by name, so the same plan on the same trials gives the same file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from loriner.errors import ConfigError
+from loriner.evaluate import Evaluator
+from loriner.propose.context import brief_of, make_context
+from loriner.propose.prompt import Count, estimate_tokens, messages
+from loriner.records import Context, Evaluation, Harness, PastRevision, Trial
+from loriner.seeding import generator
+from loriner.tasks.base import Task
+from loriner.train.exercise import Exercise
+from loriner.train.reward import Scored
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """A program on a task, with the revisions that led to it: what the next revision starts from."""
+
+    task: str
+    harness: Harness
+    history: tuple[PastRevision, ...] = ()
+
+    @property
+    def round(self) -> int:
+        """The round that comes next, from 1."""
+        return len(self.history) + 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawPlan:
+    """How contexts are drawn."""
+
+    n: int = 640
+    """Contexts of one epoch. Source: arXiv 2609.35738 as summarised."""
+    pool: int = 24
+    """Feedback questions on which each state is tried."""
+    feedback: int = 8
+    """Trials shown in one context."""
+    grade: int = 6
+    """Grade questions that judge a completion."""
+    max_prompt_tokens: int = 4096
+    seed: int = 0
+
+
+async def draw(
+    lab: Evaluator,
+    tasks: Mapping[str, Task],
+    states: Sequence[State],
+    plan: DrawPlan,
+    *,
+    count: Count = estimate_tokens,
+) -> tuple[Exercise, ...]:
+    """`plan.n` exercises, spread evenly over the states in a seeded order.
+
+    A state whose program alone exceeds the token cap is left out; the observer is told.
+
+    Raises:
+        ConfigError: no state is left.
+        InfrastructureError, BudgetReached: as the evaluation of a state.
+    """
+    found = await asyncio.gather(*(_tried(lab, tasks[state.task], state, plan) for state in states))
+    shown = [
+        exercise
+        for state, feedback in _spread(list(zip(states, found, strict=True)), plan)
+        if (exercise := _exercise(tasks[state.task], state, feedback, plan, count)) is not None
+    ]
+    if not shown:
+        raise ConfigError(
+            f"no context of {len(states)} programs fits max_prompt_tokens = {plan.max_prompt_tokens}"
+        )
+    left_out = plan.n - len(shown)
+    if left_out:
+        lab.observe("note", text=f"{left_out} contexts left out: their programs are too long to show")
+    return tuple(shown[number % len(shown)] for number in range(plan.n))
+
+
+def seed_states(tasks: Mapping[str, Task], programs: Mapping[str, Sequence[Harness]]) -> list[State]:
+    """A state for each task and each program given for it."""
+    return [State(task=task, harness=program) for task in tasks for program in programs[task]]
+
+
+def revised_states(exercises: Sequence[Exercise], scored: Iterable[Scored], *, max_round: int) -> list[State]:
+    """The states that the policy's own revisions lead to: every distinct candidate that ran at all.
+
+    Better and worse ones alike: a later round must also learn to repair. `max_round` caps the length of a
+    sequence.
+    """
+    by_context = {each.context.id: each.context for each in exercises}
+    states: dict[tuple[str, str], State] = {}
+    for each in scored:
+        context, candidate = by_context.get(each.rollout.context_id), each.rollout.candidate
+        if context is None or candidate is None or each.reward is None or not each.reward.completion_rate:
+            continue
+        state = State(task=context.task, harness=candidate, history=(*context.history, _past(context, each)))
+        if state.round <= max_round:
+            states.setdefault((context.task, candidate.id), state)
+    return list(states.values())
+
+
+def _past(context: Context, each: Scored) -> PastRevision:
+    shown = [trial.trial.score for trial in context.feedback if trial.trial.score is not None]
+    return PastRevision(
+        round=context.round,
+        summary=each.rollout.revision.note if each.rollout.revision else "",
+        before=sum(shown) / len(shown) if shown else None,
+        after=each.reward.score if each.reward else None,
+        accepted=True,
+    )
+
+
+async def _tried(lab: Evaluator, task: Task, state: State, plan: DrawPlan) -> Evaluation:
+    questions = task.questions("feedback")[: plan.pool]
+    if not questions or not task.questions("grade"):
+        raise ConfigError(f"{task.name} has no feedback or no grade questions: it cannot be trained on")
+    return await lab.evaluate(task, state.harness, questions, purpose="feedback")
+
+
+def _spread(tried: Sequence[tuple[State, Evaluation]], plan: DrawPlan) -> Iterable[tuple[State, Evaluation]]:
+    """Each state in turn, in a seeded order, every time with another subset of its trials."""
+    order = generator(plan.seed, "contexts", "order")
+    turn: list[tuple[State, Evaluation]] = []
+    for number in range(plan.n):
+        if not turn:
+            turn = list(tried)
+            order.shuffle(turn)
+        state, evaluation = turn.pop()
+        trials = list(evaluation.trials)
+        generator(plan.seed, "contexts", "feedback", state.harness.id, number).shuffle(trials)
+        yield (
+            state,
+            Evaluation(
+                harness_id=evaluation.harness_id,
+                purpose=evaluation.purpose,
+                trials=tuple(map(_timeless, trials[: plan.feedback])),
+                level=evaluation.level,
+            ),
+        )
+
+
+def _timeless(trial: Trial) -> Trial:
+    """The trial without what no two machines measure alike, so that equal draws give equal files."""
+    calls = tuple(replace(call, seconds=0.0, cached=False, usd=None) for call in trial.calls)
+    return replace(trial, calls=calls, seconds=0.0, cpu_s=0.0)
+
+
+def _exercise(
+    task: Task, state: State, feedback: Evaluation, plan: DrawPlan, count: Count
+) -> Exercise | None:
+    brief = brief_of(task.name, task.description, task.tools)
+    questions = task.questions("feedback")
+    context = make_context(
+        brief, state.harness, feedback, questions, round=state.round, history=state.history
+    )
+    try:
+        shown = messages(context, budget=plan.max_prompt_tokens, count=count)
+    except ConfigError:
+        return None
+    ids = [question.id for question in task.questions("grade")]
+    chosen = generator(plan.seed, "contexts", "grade", context.id).sample(ids, min(plan.grade, len(ids)))
+    return Exercise(context=context, messages=shown, grade=tuple(chosen))

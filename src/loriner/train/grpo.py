@@ -1,0 +1,338 @@
+"""Reinforcement learning of the policy: groups of revisions of one context, rewarded by running them.
+
+One update takes `contexts_per_update` contexts in the order of the file, with `completions` rollouts each.
+An epoch is one call of the trainer, so that a later epoch can bring contexts drawn from the policy's own
+revisions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from loriner.errors import ConfigError, LorinerError, MissingExtra
+from loriner.train.exercise import Exercise, require_divisible
+from loriner.train.journal import Journal, Row, require_signal, summary
+from loriner.train.judging import Judge
+from loriner.train.policy import (
+    chat,
+    device_options,
+    export_policy,
+    last_checkpoint,
+    load_policy,
+    lora,
+    types,
+)
+from loriner.train.rollouts import Rollouts
+from loriner.train.settings import TrainConfig
+
+try:
+    import torch
+    from accelerate.utils import broadcast_object_list, gather_object
+    from datasets import Dataset
+    from safetensors.torch import load_file
+    from transformers import PrinterCallback, TrainerCallback
+    from trl import GRPOConfig, GRPOTrainer
+except ModuleNotFoundError as error:
+    raise MissingExtra("train", "training a proposer") from error
+
+Source = Callable[[int], Sequence[Exercise]]
+"""The exercises of an epoch, counted from 0. It is asked in order, and again for a past epoch after a
+resume.
+"""
+
+_LOSSES: dict[str, dict[str, Any]] = {
+    "grpo": {"loss_type": "grpo", "scale_rewards": "group"},
+    "dr_grpo": {"loss_type": "dr_grpo", "scale_rewards": "none"},
+    "dapo": {"loss_type": "dapo", "scale_rewards": "group", "epsilon_high": 0.28},
+}
+"""Source: GRPO, arXiv 2402.03300; Dr. GRPO, arXiv 2503.20783; DAPO, arXiv 2503.14476."""
+
+
+def train_grpo(
+    config: TrainConfig,
+    base: str,
+    source: Source,
+    judge: Judge,
+    *,
+    tell: Callable[[str], None] = print,
+    rollouts: Callable[[Sequence[Any], Any], dict[str, Any]] | None = None,
+) -> Path:
+    """The directory of the trained model. Goes on from the last checkpoint if there is one.
+
+    `rollouts` takes the place of the configured generation, with the signature of `Rollouts`.
+
+    Raises:
+        ConfigError: contexts that do not divide into updates, or a batch that does not divide over devices.
+        DeadSignal: nothing left to learn from; a checkpoint was written.
+        InfrastructureError: the solver stayed away; the last checkpoint stands.
+    """
+    run = _Run(config, source, judge, tell)
+    model, tokenizer = load_policy(base)
+    trainer = GRPOTrainer(
+        model=model,
+        reward_funcs=[run.reward],
+        args=run.arguments(),
+        train_dataset=run.dataset(0),
+        processing_class=tokenizer,
+        peft_config=None if config.grpo.adapter is None else lora(config.grpo.adapter),
+        callbacks=[_Watch(run)],
+        rollout_func=rollouts or run.generation(),
+    )
+    trainer.remove_callback(PrinterCallback)
+    run.accelerator, run.started = trainer.accelerator, time.monotonic()
+    for epoch in range(run.epoch_of(last_checkpoint(run.checkpoints)), config.grpo.epochs):
+        run.train_epoch(trainer, epoch)
+        if run.out_of_time():
+            break
+    final = config.output / "grpo" / "final"
+    trainer.save_model(str(final))
+    if trainer.is_world_process_zero():
+        export_policy(base, final, config.grpo_model)
+    return config.grpo_model
+
+
+class _Run:
+    """What one process of a training keeps between the trainer's calls."""
+
+    def __init__(
+        self, config: TrainConfig, source: Source, judge: Judge, tell: Callable[[str], None]
+    ) -> None:
+        self.config, self.table = config, config.grpo
+        self.checkpoints = config.output / "grpo" / "checkpoints"
+        self.journal = Journal(config.output / "grpo")
+        self.source, self.judge, self.tell = source, judge, tell
+        self.exercises: Sequence[Exercise] = ()
+        self.per_epoch = 0
+        self.pending: dict[str, Any] = {}
+        self.stopped: LorinerError | None = None
+        self.started = self.clock = time.monotonic()
+        self.accelerator: Any = None
+
+    def arguments(self) -> Any:
+        table, processes = self.table, self.config.hardware.processes
+        batch = table.contexts_per_update * table.completions
+        if batch % (table.device_batch * processes):
+            raise ConfigError(
+                f"an update of {batch} completions is no multiple of {table.device_batch} on {processes} "
+                "devices: change grpo.device_batch"
+            )
+        return GRPOConfig(
+            output_dir=str(self.checkpoints),
+            num_generations=table.completions,
+            per_device_train_batch_size=table.device_batch,
+            gradient_accumulation_steps=batch // (table.device_batch * processes),
+            num_iterations=1,
+            learning_rate=table.learning_rate,
+            lr_scheduler_type="constant",
+            beta=table.beta,
+            temperature=table.temperature,
+            top_p=1.0,
+            top_k=0,
+            max_completion_length=table.max_completion_tokens,
+            mask_truncated_completions=False,
+            chat_template_kwargs=self.config.policy.chat or None,
+            shuffle_dataset=False,
+            logging_steps=1,
+            save_steps=table.save_every,
+            save_total_limit=2,
+            seed=self.config.seed,
+            report_to="none",
+            disable_tqdm=True,
+            ddp_timeout=int(table.patience_s + 2 * table.deadline_s + 600),
+            **_LOSSES[table.loss],
+            **self._vllm(),
+            **device_options(),
+        )
+
+    def _vllm(self) -> dict[str, Any]:
+        if self.table.generation == "generate":
+            return {}
+        longest = self.config.contexts.max_prompt_tokens + self.table.max_completion_tokens
+        common = {"use_vllm": True, "vllm_max_model_length": longest}
+        if self.table.generation == "vllm_server":
+            return {**common, "vllm_mode": "server", "vllm_server_base_url": self.table.vllm_url}
+        memory = self.table.vllm_memory
+        return {**common, "vllm_mode": "colocate", "vllm_gpu_memory_utilization": memory}
+
+    def generation(self) -> Rollouts | None:
+        """Our own generation; None leaves it to the trainer's client of vLLM."""
+        return Rollouts(self.table, self.config.policy.chat) if self.table.generation == "generate" else None
+
+    def dataset(self, epoch: int) -> Any:
+        """The exercises of the epoch as the trainer takes them: a prompt, and its place among the
+        exercises.
+        """
+        if self.accelerator is not None:
+            if self.main():
+                self.source(epoch)  # one process draws what is not there yet; the others then read it
+            self.accelerator.wait_for_everyone()
+        self.exercises = self.source(epoch)
+        n = require_divisible(len(self.exercises), self.table.contexts_per_update)
+        if self.per_epoch not in (0, n):
+            raise ConfigError(
+                f"epoch {epoch} has {n} updates, the first had {self.per_epoch}: draw as many contexts"
+            )
+        self.per_epoch = n
+        return Dataset.from_list(
+            [{"prompt": chat(each.messages), "place": at} for at, each in enumerate(self.exercises)]
+        )
+
+    def epoch_of(self, checkpoint: Path | None) -> int:
+        """The epoch in which training goes on."""
+        return 0 if checkpoint is None else _n_updates(checkpoint) // self.per_epoch
+
+    def train_epoch(self, trainer: Any, epoch: int) -> None:
+        checkpoint = last_checkpoint(self.checkpoints)
+        if self.main():
+            self.journal.cut_back(0 if checkpoint is None else _n_updates(checkpoint))
+        self.accelerator.wait_for_everyone()
+        trainer.train_dataset = self.dataset(epoch)
+        trainer.args.max_steps = (epoch + 1) * self.per_epoch
+        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+        if self.stopped is not None:
+            raise self.stopped
+
+    def out_of_time(self) -> bool:
+        """Whether the time that training may take is over, by the clock of the first process."""
+        limit = self.table.max_minutes
+        if limit is None:
+            return False
+        over: list[bool] = broadcast_object_list([time.monotonic() - self.started > 60 * limit])
+        return over[0]
+
+    def main(self) -> bool:
+        return bool(self.accelerator.is_main_process)
+
+    def reward(
+        self, completions: Sequence[Any], place: Sequence[int], trainer_state: Any, **_: Any
+    ) -> list[Any]:
+        """The rewards of this process's completions, in their order; None for what could not be scored."""
+        started = time.monotonic()
+        generating = started - self.clock
+        texts = [each[0]["content"] if isinstance(each, list) else each for each in completions]
+        first = self.accelerator.process_index * len(texts)
+        indices = [(first + at) % self.table.completions for at in range(len(texts))]
+        scored = self.judge([self.exercises[at] for at in place], texts, indices)
+        update = trainer_state.global_step + 1
+        rows: list[Row] = gather_object([Row.of(update, each) for each in scored])
+        self.clock = time.monotonic()
+        self.pending = {
+            "update": update,
+            **summary(rows, self.table.completions),
+            "seconds_generating": round(generating, 3),
+            "seconds_scoring": round(self.clock - started, 3),
+        }
+        if self.main():
+            self.journal.add_rollouts(rows)
+        return [None if each.reward is None else each.reward.total for each in scored]
+
+
+class _Watch(TrainerCallback):  # type: ignore[misc,unused-ignore]
+    """Times the phases, keeps the journal, and guards what must not change."""
+
+    def __init__(self, run: _Run) -> None:
+        self.run = run
+        self.types: dict[str, str] = {}
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+        require_full_precision(types(model))
+        self.types = types(model)
+        checkpoint = last_checkpoint(self.run.checkpoints)
+        if checkpoint is not None:
+            require_reloaded(model, checkpoint)
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self.run.clock = time.monotonic()
+
+    def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+        self.run.pending["seconds_updating"] = round(time.monotonic() - self.run.clock, 3)
+        require_same_types(self.types, types(model))
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        run = self.run
+        if not run.pending or "loss" not in (logs or {}):
+            return
+        figures = {**run.pending, **_figures(logs)}
+        run.pending = {}
+        if run.main():
+            run.journal.add_update(figures)
+            run.tell(_line(figures, args.max_steps))
+        run.accelerator.wait_for_everyone()
+        if run.out_of_time():
+            control.should_training_stop = control.should_save = True
+        try:
+            require_signal(run.journal.read_updates(), run.table.dead_after)
+        except LorinerError as error:
+            run.stopped = error
+            control.should_training_stop = control.should_save = True
+
+
+def require_full_precision(found: dict[str, str]) -> None:
+    """Passes parameters that are all float32; raises ConfigError naming one that is not."""
+    for name, kind in found.items():
+        if kind != "torch.float32":
+            raise ConfigError(
+                f"the parameter {name} is {kind}: a learning rate of 1e-6 needs float32 masters"
+            )
+
+
+def require_same_types(before: dict[str, str], after: dict[str, str]) -> None:
+    """Passes parameters whose types are what they were; a generation path can cast them for good."""
+    changed = [name for name, kind in before.items() if after.get(name) != kind]
+    if changed:
+        raise ConfigError(
+            f"{len(changed)} parameters changed their type in an update, {changed[0]} from "
+            f"{before[changed[0]]} to {after.get(changed[0])}: small steps are lost from here on"
+        )
+
+
+def require_reloaded(model: Any, checkpoint: Path) -> None:
+    """Passes when the weights in memory are those of the checkpoint; a resume can silently restore others.
+
+    Sharded checkpoints, whose tensors no single process holds, are not checked.
+    """
+    adapter, whole = checkpoint / "adapter_model.safetensors", checkpoint / "model.safetensors"
+    path = adapter if adapter.exists() else whole
+    if not path.exists():
+        return
+    live = {name.replace(".default.", "."): value for name, value in model.state_dict().items()}
+    for name, value in load_file(path).items():
+        if name not in live or not torch.equal(live[name].cpu(), value):
+            raise ConfigError(
+                f"after resuming, {name} is not what {path} holds: the checkpoint was not restored; "
+                "start from the merged model with a fresh adapter instead"
+            )
+
+
+def _line(figures: dict[str, Any], n_updates: int) -> str:
+    """An update in words."""
+    seconds = "+".join(f"{figures[f'seconds_{each}']:.0f}" for each in ("generating", "scoring", "updating"))
+    return (
+        f"update {figures['update']}/{n_updates}: reward {figures['reward']:.3f} "
+        f"(score {figures['score']:.3f}, applied {figures['applied']:.0%}), "
+        f"groups without spread {figures['groups_without_spread']:.0%}, {seconds} s"
+    )
+
+
+def _figures(logs: dict[str, Any]) -> dict[str, Any]:
+    """Of the trainer's own figures those that the journal keeps, under our names."""
+    names = {
+        "loss": "loss",
+        "grad_norm": "grad_norm",
+        "learning_rate": "learning_rate",
+        "entropy": "entropy",
+        "kl": "kl",
+        "completions/mean_length": "tokens_mean",
+        "completions/max_length": "tokens_max",
+        "completions/clipped_ratio": "share_cut",
+        "num_tokens": "tokens_seen",
+        "sampling/sampling_logp_difference/mean": "sampling_difference",
+    }
+    return {ours: float(logs[theirs]) for theirs, ours in names.items() if theirs in logs}
+
+
+def _n_updates(checkpoint: Path) -> int:
+    return int(checkpoint.name.rpartition("-")[2])

@@ -1,0 +1,110 @@
+"""Completions of the policy without an inference server: `generate`, in chunks, from a bfloat16 copy.
+
+The copy is refreshed once an update. Generating from the masters themselves would cast every weight at every
+token, and the library's own faster path turns them into bfloat16 for good. Source: docs/training.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any
+
+from loriner.errors import MissingExtra
+from loriner.train.policy import prompt_ids
+from loriner.train.settings import GrpoTable
+
+try:
+    import torch
+    from peft import PeftModel
+    from peft.tuners.tuners_utils import BaseTunerLayer
+except ModuleNotFoundError as error:
+    raise MissingExtra("train", "training a proposer") from error
+
+
+class Rollouts:
+    """What TRL calls a rollout function: prompts in, token ids out; one completion for each prompt given."""
+
+    def __init__(self, table: GrpoTable, chat_options: dict[str, Any]) -> None:
+        self._table = table
+        self._chat = chat_options
+        self._copy: Any = None
+
+    def __call__(self, prompts: Sequence[Any], trainer: Any) -> dict[str, Any]:
+        """`prompt_ids` and `completion_ids`, in the order of `prompts`. No log-probabilities: training is
+        on-policy.
+        """
+        tokenizer = trainer.processing_class
+        shown = [prompt_ids(tokenizer, prompt, self._chat) for prompt in prompts]
+        policy = self.refreshed(trainer.accelerator.unwrap_model(trainer.model))
+        order = sorted(range(len(shown)), key=lambda at: len(shown[at]))
+        written: list[list[int]] = [[] for _ in shown]
+        for start in range(0, len(order), self._table.chunk):
+            places = order[start : start + self._table.chunk]
+            ends = trainer.eos_token_ids
+            found = self._generated(policy, [shown[at] for at in places], tokenizer.pad_token_id, ends)
+            for at, ids in zip(places, found, strict=True):
+                written[at] = ids
+        return {"prompt_ids": shown, "completion_ids": written, "logprobs": None}
+
+    def refreshed(self, policy: Any) -> Any:
+        """The copy with the policy's present weights, an adapter merged in. The policy is not touched."""
+        plain = policy.get_base_model() if isinstance(policy, PeftModel) else policy
+        if self._copy is None:
+            kind = torch.bfloat16 if plain.device.type == "cuda" else torch.float32
+            self._copy = _plain_copy(plain).to(kind).eval()
+        with torch.no_grad():
+            targets = dict(self._copy.named_parameters())
+            for name, weight in merged_weights(plain):
+                targets[name].copy_(weight)
+        return self._copy
+
+    @torch.no_grad()  # type: ignore[untyped-decorator,unused-ignore]
+    def _generated(self, policy: Any, shown: list[list[int]], pad: int, ends: list[int]) -> list[list[int]]:
+        longest = max(map(len, shown))
+        device = policy.device
+        ids = torch.tensor([[pad] * (longest - len(each)) + each for each in shown], device=device)
+        mask = torch.tensor([[0] * (longest - len(each)) + [1] * len(each) for each in shown], device=device)
+        found = policy.generate(
+            input_ids=ids,
+            attention_mask=mask,
+            do_sample=True,
+            temperature=self._table.temperature,
+            top_p=1.0,
+            top_k=0,
+            max_new_tokens=self._table.max_completion_tokens,
+            pad_token_id=pad,
+            eos_token_id=ends,
+        )
+        return [_until_end(row, ends) for row in found[:, longest:].tolist()]
+
+
+def merged_weights(plain: Any) -> list[tuple[str, Any]]:
+    """Name and value of every weight of the model without its adapter, the adapter's part added."""
+    weights = {}
+    for name, module in plain.named_modules():
+        if isinstance(module, BaseTunerLayer):
+            base = module.get_base_layer()
+            weights[f"{name}.weight"] = base.weight + sum(
+                module.get_delta_weight(each) for each in module.active_adapters
+            )
+            if getattr(base, "bias", None) is not None:
+                weights[f"{name}.bias"] = base.bias
+    for name, weight in plain.named_parameters():
+        if ".lora_" not in name and ".base_layer." not in name:
+            weights.setdefault(name, weight)
+    return list(weights.items())
+
+
+def _plain_copy(plain: Any) -> Any:
+    """A model of the same shape without adapter layers or a trainer's changes."""
+    with torch.random.fork_rng():
+        copy = type(plain)(deepcopy(plain.config))
+    copy.generation_config = deepcopy(plain.generation_config)
+    return copy.to(plain.device)
+
+
+def _until_end(ids: list[int], ends: Sequence[int]) -> list[int]:
+    """The ids up to and including the first end token; never empty."""
+    at = next((place for place, each in enumerate(ids) if each in ends), len(ids) - 1)
+    return ids[: at + 1]

@@ -1,0 +1,136 @@
+"""Supervised fine-tuning of the policy on a teacher's revisions: a LoRA adapter, merged at the end."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from loriner.errors import ConfigError, MissingExtra
+from loriner.train.policy import device_options, export_policy, last_checkpoint, load_policy, lora, prompt_ids
+from loriner.train.settings import TrainConfig
+
+try:
+    from datasets import Dataset
+    from transformers import PrinterCallback, TrainerCallback
+    from trl import SFTConfig, SFTTrainer
+except ModuleNotFoundError as error:
+    raise MissingExtra("train", "training a proposer") from error
+
+
+def train_sft(config: TrainConfig, tell: Callable[[str], None] = print) -> Path:
+    """The directory of the merged model. Goes on from the last checkpoint if there is one.
+
+    Raises:
+        ConfigError: no rows, a row too long, or a batch that does not divide over devices.
+    """
+    model, tokenizer = load_policy(config.policy.base)
+    rows = read_rows(config.lessons_file)
+    require_short(rows, tokenizer, config)
+    checkpoints = config.output / "sft" / "checkpoints"
+    trainer = SFTTrainer(
+        model=model,
+        args=_arguments(config, checkpoints),
+        train_dataset=Dataset.from_list([_features(row, config) for row in rows]),
+        processing_class=tokenizer,
+        peft_config=lora(config.sft.adapter),
+        callbacks=[_Told(tell)],
+    )
+    trainer.remove_callback(PrinterCallback)
+    last = last_checkpoint(checkpoints)
+    trainer.train(resume_from_checkpoint=None if last is None else str(last))
+    adapter = config.output / "sft" / "adapter"
+    trainer.save_model(str(adapter))
+    if trainer.is_world_process_zero():
+        _write_log(config.output / "sft" / "log.jsonl", trainer.state.log_history)
+        export_policy(config.policy.base, adapter, config.sft_model)
+    return config.sft_model
+
+
+class _Told(TrainerCallback):  # type: ignore[misc,unused-ignore]
+    """Says how an update went."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self.tell = tell
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        if state.is_world_process_zero and logs and "loss" in logs:
+            self.tell(f"update {state.global_step}/{state.max_steps}: loss {float(logs['loss']):.3f}")
+
+
+def n_updates(n_rows: int, config: TrainConfig) -> int:
+    """Updates of the whole training: a fraction of an epoch is rounded up to a whole update."""
+    return math.ceil(config.sft.epochs * math.ceil(n_rows / config.sft.batch))
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The chat rows of a teacher.
+
+    Raises:
+        ConfigError: there are none.
+    """
+    try:
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: no such file; write it with: loriner train teach CONFIG") from None
+    if not rows:
+        raise ConfigError(f"{path} holds no rows: the teacher's report says why each was dropped")
+    return rows
+
+
+def require_short(rows: list[dict[str, Any]], tokenizer: Any, config: TrainConfig) -> None:
+    """Passes rows that fit. A trainer would cut the others without a word, completions first.
+
+    Raises:
+        ConfigError: how many do not, and the longest.
+    """
+    lengths = [_length(row, tokenizer, config) for row in rows]
+    over = sum(length > config.sft.max_tokens for length in lengths)
+    if over:
+        raise ConfigError(
+            f"{over} of {len(rows)} rows exceed sft.max_tokens = {config.sft.max_tokens} (the longest has "
+            f"{max(lengths)}): raise it, or lower contexts.max_prompt_tokens and draw and teach again"
+        )
+
+
+def _length(row: dict[str, Any], tokenizer: Any, config: TrainConfig) -> int:
+    shown = prompt_ids(tokenizer, row["prompt"], config.policy.chat)
+    return len(shown) + len(tokenizer.encode(row["completion"][0]["content"], add_special_tokens=False)) + 2
+
+
+def _features(row: dict[str, Any], config: TrainConfig) -> dict[str, Any]:
+    features = {"prompt": row["prompt"], "completion": row["completion"]}
+    return {**features, "chat_template_kwargs": config.policy.chat} if config.policy.chat else features
+
+
+def _arguments(config: TrainConfig, checkpoints: Path) -> Any:
+    table, each = config.sft, config.sft.device_batch * config.hardware.processes
+    if table.batch % each:
+        raise ConfigError(
+            f"sft.batch = {table.batch} is no multiple of {table.device_batch} rows on "
+            f"{config.hardware.processes} devices: change sft.device_batch"
+        )
+    return SFTConfig(
+        output_dir=str(checkpoints),
+        num_train_epochs=table.epochs,
+        learning_rate=table.learning_rate,
+        lr_scheduler_type="cosine",
+        warmup_steps=5,
+        per_device_train_batch_size=table.device_batch,
+        gradient_accumulation_steps=table.batch // each,
+        max_length=table.max_tokens,
+        completion_only_loss=True,
+        logging_steps=1,
+        save_steps=table.save_every,
+        save_total_limit=2,
+        seed=config.seed,
+        report_to="none",
+        disable_tqdm=True,
+        **device_options(),
+    )
+
+
+def _write_log(path: Path, history: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(line) + "\n" for line in history), encoding="utf-8")

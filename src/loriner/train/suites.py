@@ -1,0 +1,83 @@
+"""Sets of tasks by name, opened in the splits that training uses.
+
+The three training suites, the hard five and the unseen ones share no family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from loriner.harness.contract import from_library, load
+from loriner.records import Harness
+from loriner.seeding import generator
+from loriner.tasks.base import Task
+from loriner.tasks.format_varied import VariedTask
+from loriner.tasks.named import open_task
+from loriner.tasks.reasoning_gym import TRAINING, open_family
+from loriner.tasks.suites import task_names as spelt_out
+from loriner.train.contexts import State
+from loriner.train.renaming import renamed
+from loriner.train.settings import ContextsTable, Setting
+
+VARIED = "+varied"
+"""What the format-varied setting adds to the name of a family."""
+
+
+def task_names(names: Iterable[str]) -> tuple[str, ...]:
+    """The task names with every suite spelled out, each once."""
+    return tuple(dict.fromkeys(each for name in names for each in spelt_out(name)))
+
+
+def open_suite(
+    names: Iterable[str], settings: Iterable[Setting], *, home: Path, training: bool
+) -> dict[str, Task]:
+    """The tasks by their own names, in each setting.
+
+    `training` opens a Reasoning Gym family in its training splits, which share no question with those that
+    adaptation and comparisons use.
+
+    Raises:
+        TaskError, MissingExtra: as opening one of them.
+    """
+    opened: dict[str, Task] = {}
+    for setting in settings:
+        for name in task_names(names):
+            task = _opened(name, home, training)
+            task = VariedTask(task) if setting == "varied" else task
+            opened[task.name] = task
+    return opened
+
+
+def states(table: ContextsTable, tasks: Mapping[str, Task], seed: int) -> list[State]:
+    """A state for each task and program, and for each program's copies under other names."""
+    found: dict[tuple[str, str], State] = {}
+    for task in tasks.values():
+        for name in table.harnesses:
+            program = program_named(name, task)
+            for copy in range(table.renamed + 1):
+                source = program.source
+                if copy:
+                    source = renamed(source, generator(seed, "states", task.name, name, copy))
+                state = State(task=task.name, harness=Harness(source))
+                found.setdefault((state.task, state.harness.id), state)
+    return list(found.values())
+
+
+def program_named(name: str, task: Task) -> Harness:
+    """`seed` is the task's own; `library:NAME`; or a file.
+
+    Raises:
+        HarnessError: there is none.
+    """
+    if name == "seed":
+        return from_library(task.seed_harness)
+    if name.startswith("library:"):
+        return from_library(name.removeprefix("library:"))
+    return load(Path(name))
+
+
+def _opened(name: str, home: Path, training: bool) -> Task:
+    if training and name.startswith("rg:") and name.count(":") == 1:
+        return open_family(name.removeprefix("rg:"), home=home, roles=TRAINING)
+    return open_task(name, home=home)

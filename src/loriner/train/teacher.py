@@ -1,0 +1,265 @@
+"""SFT data: a teacher's first revisions, kept when they beat the program they revise and pass the quality
+screen.
+
+Any proposer is a teacher. What it writes is run and judged like any candidate; what is dropped is counted by
+reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from loriner.evaluate import Evaluator
+from loriner.harness.rewrite import make_edits, make_function_edits
+from loriner.memorised import check as check_memorised
+from loriner.propose.proposer import Completion, Proposer, propose, read
+from loriner.records import Evaluation, Question, Rollout, target_texts
+from loriner.seeding import generator
+from loriner.statistics import Rule, accepts
+from loriner.tasks.base import Task
+from loriner.train.exercise import Exercise
+from loriner.train.quality import likeness, pattern
+from loriner.train.renaming import own_names, renamed
+
+MAX_REWRITE_SHARE = 0.8
+"""A function-level variant longer than this share of the program is no edit any more. Source:
+docs/edits.md.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeachPlan:
+    """How a teacher's revisions are made and screened."""
+
+    completions: int = 4
+    """Asked of the teacher in each context."""
+    grade: int = 24
+    """Grade questions on which program and candidate are compared."""
+    accept: Rule = "paired"
+    n_examples: int = 432
+    """Rows at most. Source: arXiv 2609.35738 as summarised."""
+    max_pattern_share: float = 0.5
+    """Rows of one pattern at most, as a share of `n_examples`."""
+    max_chars: int = 6_000
+    """Longest completion."""
+    max_likeness: float = 0.9
+    """A completion this like one that is kept is a near-duplicate."""
+    rename: bool = False
+    """Give new names to what the revision adds: for a teacher that always writes the same code."""
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lesson:
+    """One revision of the teacher and what became of it."""
+
+    exercise: Exercise
+    rollout: Rollout
+    pattern: str
+    """Empty when there is no candidate."""
+    before: float | None
+    after: float | None
+    """Mean scores on the same grade questions; None when not scored."""
+    dropped: str
+    """Why it is not used: an edit code or a reason of the screen; empty when it is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a teacher came to."""
+
+    teacher: str
+    n_contexts: int
+    n_completions: int
+    n_kept: int
+    n_rows: int
+    dropped: dict[str, int]
+    """By reason."""
+    patterns: dict[str, float]
+    """Share of the kept by pattern."""
+    tasks: dict[str, int]
+    """Kept by task."""
+    before: float
+    after: float
+    """Mean scores of the kept, before and after the revision."""
+
+
+async def teach(
+    lab: Evaluator,
+    tasks: Mapping[str, Task],
+    exercises: Sequence[Exercise],
+    teacher: Proposer,
+    plan: TeachPlan,
+) -> list[Lesson]:
+    """Every revision of the teacher in the exercises' contexts, screened in a seeded order.
+
+    Raises:
+        ModelError, InfrastructureError, BudgetReached: what stopped the teacher or the trials; finished
+            completions and trials are in the store.
+    """
+    wanted = [(each, index) for each in exercises for index in range(plan.completions)]
+    lessons = list(await asyncio.gather(*(_lesson(lab, tasks, teacher, plan, *row) for row in wanted)))
+    generator(plan.seed, "teacher", "order").shuffle(lessons)
+    return _screened(lessons, plan)
+
+
+def rows(lessons: Sequence[Lesson], plan: TeachPlan) -> list[dict[str, Any]]:
+    """The kept lessons as chat rows: `prompt` and `completion` messages, and where they come from.
+
+    A lesson also gives its function-level variant where that differs and is still an edit rather than a
+    rewrite.
+    """
+    kept = [each for each in lessons if not each.dropped]
+    written = [_row(each, each.rollout.completion, "as_written") for each in kept]
+    variants = [_row(each, text, "function") for each in kept if (text := _function_level(each))]
+    return (written + variants)[: plan.n_examples]
+
+
+def export(lessons: Sequence[Lesson], plan: TeachPlan, path: Path) -> int:
+    """Writes the chat rows as JSONL; returns their number."""
+    found = rows(lessons, plan)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found), encoding="utf-8")
+    return len(found)
+
+
+def report(teacher: str, lessons: Sequence[Lesson], plan: TeachPlan) -> Report:
+    """What was kept and dropped, by reason and by pattern."""
+    kept = [each for each in lessons if not each.dropped]
+    shares = Counter(each.pattern for each in kept)
+    return Report(
+        teacher=teacher,
+        n_contexts=len({each.exercise.context.id for each in lessons}),
+        n_completions=len(lessons),
+        n_kept=len(kept),
+        n_rows=len(rows(lessons, plan)),
+        dropped=dict(Counter(each.dropped for each in lessons if each.dropped).most_common()),
+        patterns={name: count / len(kept) for name, count in shares.most_common()},
+        tasks=dict(Counter(each.exercise.context.task for each in kept).most_common()),
+        before=_mean([each.before for each in kept]),
+        after=_mean([each.after for each in kept]),
+    )
+
+
+async def _lesson(
+    lab: Evaluator,
+    tasks: Mapping[str, Task],
+    teacher: Proposer,
+    plan: TeachPlan,
+    exercise: Exercise,
+    index: int,
+) -> Lesson:
+    rollout = lab.store.rollout(lab.run_id, exercise.context.id, index)
+    if rollout is None:
+        rollout = await propose(teacher, exercise.context, index)
+        if plan.rename:
+            rollout = _under_new_names(exercise, rollout, plan.seed)
+        await lab.store.add_rollout(lab.run_id, rollout)
+    if rollout.candidate is None:
+        code = rollout.failure.code if rollout.failure else "no_candidate"
+        return Lesson(exercise=exercise, rollout=rollout, pattern="", before=None, after=None, dropped=code)
+    task = tasks[exercise.context.task]
+    questions = task.questions("grade")[: plan.grade]
+    before = await lab.evaluate(task, exercise.context.harness, questions, purpose="grade")
+    after = await lab.evaluate(task, rollout.candidate, questions, purpose="grade")
+    return Lesson(
+        exercise=exercise,
+        rollout=rollout,
+        pattern=pattern(exercise.context.harness.source, rollout.candidate.source),
+        before=before.mean_score,
+        after=after.mean_score,
+        dropped=_fault(exercise, rollout, before, after, questions, plan),
+    )
+
+
+def _under_new_names(exercise: Exercise, rollout: Rollout, seed: int) -> Rollout:
+    """The same revision with what it adds under other names; the program that it revises keeps its own."""
+    if rollout.candidate is None or rollout.revision is None:
+        return rollout
+    old = exercise.context.harness.source
+    draw = generator(seed, "teacher", "names", rollout.context_id, rollout.index)
+    new = renamed(rollout.candidate.source, draw, keep=own_names(old))
+    text = f"{rollout.revision.note}\n\n{make_edits(old, new)}"
+    return replace(read(exercise.context, rollout.index, Completion(text)), calls=rollout.calls)
+
+
+def _fault(
+    exercise: Exercise,
+    rollout: Rollout,
+    before: Evaluation,
+    after: Evaluation,
+    questions: Sequence[Question],
+    plan: TeachPlan,
+) -> str:
+    """Why the revision teaches nothing, as far as that can be seen of it alone; empty if it may be kept."""
+    assert rollout.candidate is not None
+    if before.n_infra_errors or after.n_infra_errors:
+        return "unscored"
+    if not accepts(plan.accept, before.scores, after.scores).accepted:
+        return "not_better"
+    if len(rollout.completion) > plan.max_chars:
+        return "too_long"
+    known = [(text, question.text) for question in questions for text in target_texts(question.target)]
+    known += [(trial.target, trial.question) for trial in exercise.context.feedback]
+    answers, asked = zip(*known, strict=True)
+    source = exercise.context.harness.source
+    memorised = check_memorised(rollout.candidate.source, answers, asked, baseline=source)
+    return "" if memorised is None else "memorised"
+
+
+def _screened(lessons: Sequence[Lesson], plan: TeachPlan) -> list[Lesson]:
+    """The lessons with near-duplicates, and what a pattern has too much of, dropped; in order."""
+    kept: dict[str, list[Lesson]] = {}
+    screened: list[Lesson] = []
+    most = max(1, int(plan.max_pattern_share * plan.n_examples))
+    for lesson in lessons:
+        if not lesson.dropped:
+            alike = kept.setdefault(lesson.pattern, [])
+            if len(alike) >= most:
+                lesson = replace(lesson, dropped="pattern_full")
+            elif any(_like(lesson, other) >= plan.max_likeness for other in alike):
+                lesson = replace(lesson, dropped="near_duplicate")
+            else:
+                alike.append(lesson)
+        screened.append(lesson)
+    return screened
+
+
+def _like(one: Lesson, other: Lesson) -> float:
+    return likeness(one.rollout.completion, other.rollout.completion)
+
+
+def _function_level(lesson: Lesson) -> str:
+    """The variant whose blocks hold whole functions, or empty."""
+    old, candidate = lesson.exercise.context.harness.source, lesson.rollout.candidate
+    assert candidate is not None and lesson.rollout.revision is not None
+    blocks = make_function_edits(old, candidate.source)
+    text = f"{lesson.rollout.revision.note}\n\n{blocks}"
+    if len(blocks) > MAX_REWRITE_SHARE * len(candidate.source) or text == lesson.rollout.completion:
+        return ""
+    return text
+
+
+def _row(lesson: Lesson, completion: str, variant: str) -> dict[str, Any]:
+    shown = lesson.exercise.messages
+    return {
+        "prompt": [{"role": each.role, "content": each.content} for each in shown],
+        "completion": [{"role": "assistant", "content": completion}],
+        "context": lesson.exercise.context.id,
+        "task": lesson.exercise.context.task,
+        "pattern": lesson.pattern,
+        "variant": variant,
+        "before": lesson.before,
+        "after": lesson.after,
+    }
+
+
+def _mean(values: Sequence[float | None]) -> float:
+    known = [each for each in values if each is not None]
+    return sum(known) / len(known) if known else 0.0

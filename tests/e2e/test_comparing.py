@@ -1,0 +1,91 @@
+"""`compare`, `report`, `runs watch` and the ablation flags, as commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command import Command
+from stub_server import Stub
+
+SIZES = ("--rounds", "1", "--feedback", "4", "--grade", "10", "--test", "10")
+
+
+def settled(document: dict[str, Any]) -> dict[str, Any]:
+    """A comparison without its ids."""
+    arms = [{key: value for key, value in arm.items() if key != "run"} for arm in document["arms"]]
+    return {**document, "run": "", "arms": arms}
+
+
+def test_a_comparison_that_ran_out_of_budget_is_resumed_to_the_same_tables(
+    loriner: Command, folder: Path, stub: Stub, tmp_path: Path
+) -> None:
+    command = ["compare", str(folder), "--solver", stub.url, "--seeds", "1", *SIZES]
+    stopped = loriner(*command, "--modes", "sequential,sampling", "--set", "budget.calls=16")
+    assert stopped.returncode == 4, stopped.stderr
+    runs = json.loads(loriner("runs", "list", "--json").stdout)
+    run = next(each for each in runs if each["command"] == "compare")
+    assert run["status"] == "budget"
+    resumed = loriner("compare", "--resume", run["run"], "--json")
+    assert resumed.returncode == 0, resumed.stderr
+    document = json.loads(resumed.stdout)
+    assert document["run"] == run["run"]
+    assert [(arm["mode"], arm["status"]) for arm in document["arms"]] == [
+        ("sequential", "done"),
+        ("sampling", "done"),
+    ]
+    again = loriner(*command, "--modes", "sequential,sampling", "--json", "--home", str(tmp_path / "other"))
+    assert settled(json.loads(again.stdout)) == settled(document)
+
+    file = tmp_path / "report.html"
+    made = loriner("report", run["run"], "-o", str(file))
+    assert made.returncode == 0, made.stderr
+    assert document["verdict"] in made.stdout
+    assert "Modes at equal cost" in file.read_text(encoding="utf-8")
+    watched = loriner("runs", "watch", run["run"])
+    assert watched.returncode == 0 and "sampling" in watched.stdout
+    arm = document["arms"][0]["run"]
+    assert loriner("report", arm, "-o", str(file)).returncode == 0
+    assert "Seed and best" in file.read_text(encoding="utf-8")
+
+
+def test_modes_without_a_sequence_ask_for_an_allowance(loriner: Command, folder: Path, stub: Stub) -> None:
+    done = loriner("compare", str(folder), "--solver", stub.url, "--modes", "independent")
+    assert done.returncode == 2 and "--allowance" in done.stderr
+    assert stub.calls == []
+    done = loriner("compare", str(folder), "--solver", stub.url, "--modes", "lucky")
+    assert done.returncode == 2 and "sequential" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("flag", "hidden", "shown"),
+    [
+        ("--no-history", ["# Earlier revisions"], ["Failing trial", "expected:"]),
+        ("--no-traces", ["Failing trial", "expected:"], ["# Earlier revisions", "Mean score"]),
+        ("--scores-only", ["Failing trial", "expected:", "# Earlier revisions"], ["Mean score"]),
+    ],
+)
+def test_what_is_hidden_from_the_proposer_is_not_in_its_prompt(
+    loriner: Command, folder: Path, stub: Stub, flag: str, hidden: list[str], shown: list[str]
+) -> None:
+    arguments = [
+        "--solver",
+        stub.url,
+        "--proposer",
+        stub.url,
+        "--rounds",
+        "2",
+        "--feedback",
+        "3",
+        "--grade",
+        "4",
+    ]
+    done = loriner("adapt", str(folder), *arguments, "--test", "2", flag, "--json")
+    assert done.returncode == 0, done.stderr
+    prompts = [call["messages"][-1]["content"] for call in stub.calls if len(call["messages"]) > 1]
+    assert len(prompts) == 2
+    assert all(words not in prompt for words in hidden for prompt in prompts)
+    assert all(words in prompts[1] for words in shown)

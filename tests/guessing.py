@@ -1,0 +1,94 @@
+"""A task whose answers are words, a solver that guesses, and proposers whose edits do what a test says."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from in_process import InProcessRuntime
+from loriner.config import Settings, changed
+from loriner.models.base import Model, ModelRequest
+from loriner.models.cache import CachedModel
+from loriner.models.meter import Meter, MeteredModel
+from loriner.models.scripted import ScriptedModel
+from loriner.records import Harness, Question, Score
+from loriner.store.database import Store
+from loriner.store.registry import Registry
+from loriner.tasks.base import SPLITS, Split, Tool
+from loriner.workspace import Workspace
+
+SEED = Harness(
+    "def solve(model, question):\n"
+    '    prompt = "v0.0: " + question\n'
+    "    return model(prompt, temperature=1.0)\n"
+)
+
+
+class Words:
+    """Questions `split N` with the target `yes`."""
+
+    description = "Answer yes."
+    seed_harness = "minimal"
+    tools: Mapping[str, Tool] = {}
+
+    def __init__(self, n: int, name: str = "words") -> None:
+        self.name = name
+        self._n = n
+
+    def questions(self, split: Split) -> Sequence[Question]:
+        number = SPLITS.index(split)
+        return [
+            Question(task=self.name, id=f"{split}{i}", text=f"{self.name} {number} {i}", target="yes")
+            for i in range(self._n)
+        ]
+
+    async def score(self, question: Question, answer: str) -> Score:
+        return Score(float(answer == question.target))
+
+    async def close(self) -> None:
+        """Holds nothing."""
+
+
+def chance(*parts: object) -> float:
+    """A number in [0, 1) that depends on its arguments alone."""
+    return int(hashlib.sha256(repr(parts).encode()).hexdigest()[:12], 16) / 16**12
+
+
+def guesser(share: float) -> Callable[[ModelRequest], str]:
+    """Answers `yes` to this share of prompts; every prompt and every seed is a new throw."""
+
+    def reply(request: ModelRequest) -> str:
+        prompt = request.messages[-1].content
+        return "yes" if chance(prompt, request.seed) < share else "no"
+
+    return reply
+
+
+def improving(request: ModelRequest) -> str:
+    """Answers more `yes` the higher the version in the prompt: 0.3 at v0, 0.1 more for each."""
+    prompt = request.messages[-1].content
+    version = int(prompt.split(".")[0].removeprefix("v"))
+    return "yes" if chance(prompt.split(": ")[1], request.seed) < 0.3 + 0.1 * version else "no"
+
+
+def renaming(request: ModelRequest) -> str:
+    """A proposer that raises the version in the program's prompt by one, in words of its own each time."""
+    program = request.messages[-1].content
+    old = next(line for line in program.splitlines() if 'prompt = "v' in line)
+    version = old.split('"')[1].split(":")[0]
+    number = int(version.split(".")[0].removeprefix("v"))
+    new = old.replace(version, f"v{number + 1}.{request.seed}")
+    return f"Another wording.\n\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n"
+
+
+def opened(home: Path, solver: Callable[[ModelRequest], str], seed: int = 0, **more: object) -> Workspace:
+    """A workspace on `home` whose models `solver` and `writer` are functions, metered and cached."""
+    home.mkdir(parents=True, exist_ok=True)
+    settings = changed(Settings(), home=home, seed=seed, adapt={"proposer": "writer"}, **more)
+    store, meter = Store.open(home), Meter(settings.budget)
+    models: dict[str, Model] = {}
+    for name, script in (("solver", solver), ("writer", renaming)):
+        metered = MeteredModel(ScriptedModel(name, script), meter)
+        models[name] = CachedModel(metered, store.replies) if settings.cache else metered
+    return Workspace(settings, store, Registry.open(home), InProcessRuntime(), meter, models)

@@ -1,0 +1,38 @@
+"""What the training tests share. The tests that need a trainer are skipped where its extra is not
+installed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+
+os.environ.update(
+    HF_HUB_OFFLINE="1",
+    TRL_EXPERIMENTAL_SILENCE="1",
+    TOKENIZERS_PARALLELISM="false",
+    OMP_NUM_THREADS="1",
+    CUDA_VISIBLE_DEVICES="",
+)
+
+MISSING = [name for name in ("torch", "trl", "peft", "datasets") if importlib.util.find_spec(name) is None]
+NEEDS_TRAINER = {"test_training_line.py", "test_sft.py", "test_grpo.py", "test_guards.py"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skips, with the reason, what cannot run here."""
+    reason = f"training needs the extra [train]: {', '.join(MISSING)} not installed"
+    for item in items:
+        if MISSING and item.path.name in NEEDS_TRAINER:
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a tiny random policy."""
+    from tiny import make_policy
+
+    return make_policy(tmp_path_factory.mktemp("policy"))

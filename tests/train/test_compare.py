@@ -1,0 +1,69 @@
+"""Proposers on the same contexts: worked figures, best of k, and no figure with holes."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sums import GOOD, HALF, Solver, Sums, edit, exercise, laboratory
+
+from loriner.errors import InfrastructureError
+from loriner.propose.proposer import Completion, Proposer
+from loriner.records import Context
+from loriner.train.compare import best_of, difference, sample, standing, unrevised
+from loriner.train.reward import Scorer
+
+EXERCISES = [exercise(number=number) for number in range(6)]
+
+
+def scripted(name: str, texts: list[str]) -> Proposer:
+    async def write(context: Context, index: int) -> Completion:
+        return Completion(texts[index])
+
+    return Proposer(name, write)
+
+
+async def test_worked_figures(tmp_path: Path) -> None:
+    async with laboratory(tmp_path) as lab:
+        scorer = Scorer(lab=lab, tasks={"sums": Sums()})
+        weak = await sample(scorer, EXERCISES, scripted("weak", [edit(HALF), "prose"]), 2)
+        strong = await sample(scorer, EXERCISES, scripted("strong", [edit(GOOD), edit(HALF)]), 2)
+    assert unrevised(weak).mean == 0.0
+    first, second = standing("weak", weak), standing("strong", strong)
+    assert (first.score.mean, first.score.n) == (0.25, 6)
+    assert (first.parsed, first.applied, first.completion_rate) == (0.5, 0.5, 0.5)
+    assert first.invalid == {"no_edit_block": 6}
+    assert first.best_of == {1: 0.25, 2: 0.5}
+    assert second.best_of == {1: 0.75, 2: 1.0}
+    assert second.by_task == {"sums": 0.75}
+    assert difference(weak, strong).difference.mean == pytest.approx(0.5)
+    assert difference(weak, strong).p_value < 0.05
+
+
+async def test_without_a_candidate_the_program_stays(tmp_path: Path) -> None:
+    rows = [exercise(number=number, harness=HALF) for number in range(3)]
+    async with laboratory(tmp_path) as lab:
+        found = await sample(Scorer(lab=lab, tasks={"sums": Sums()}), rows, scripted("none", ["prose"]), 1)
+    assert standing("none", found).score.mean == 0.0
+    assert standing("none", found).score_or_seed.mean == 0.5
+    assert standing("none", found).gain.difference.mean == 0.0
+
+
+async def test_a_dead_solver_gives_no_figure(tmp_path: Path) -> None:
+    solver = Solver()
+    solver.down = True
+    async with laboratory(tmp_path, solver) as lab:
+        with pytest.raises(InfrastructureError):
+            await sample(
+                Scorer(lab=lab, tasks={"sums": Sums()}), EXERCISES[:1], scripted("x", [edit(GOOD)]), 1
+            )
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=6), st.integers(1, 6))
+def test_best_of_is_the_mean_over_all_subsets(scores: list[float], k: int) -> None:
+    k = min(k, len(scores))
+    assert best_of(scores, k) == pytest.approx(fmean(max(each) for each in combinations(scores, k)))

@@ -1,0 +1,266 @@
+"""GRPO on a tiny policy: it learns, resumes exactly, scores by running programs, stops in words, goes
+multistep.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sums import CRASH, GOOD, HALF, SEED, Solver, Sums, edit, exercise, laboratory
+
+from loriner.errors import ConfigError, InfrastructureError
+from loriner.propose.proposer import Completion, read
+from loriner.train.contexts import DrawPlan, draw
+from loriner.train.door import opened
+from loriner.train.exercise import Exercise
+from loriner.train.journal import DeadSignal, Journal
+from loriner.train.judging import patient
+from loriner.train.multistep import epochs
+from loriner.train.reward import Reward, Scored, Scorer
+from loriner.train.settings import TrainConfig
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:::transformers", "ignore:::torch", "ignore:::trl", "ignore:::peft"
+)
+
+TASKS = {"sums": Sums()}
+EXERCISES = [exercise(number=number) for number in range(8)]
+
+
+def config(policy: Path, output: Path, **table: object) -> TrainConfig:
+    return TrainConfig.model_validate(
+        {
+            "name": "tiny",
+            "output": output,
+            "solver": "scripted:echo",
+            "policy": {"base": str(policy), "n_parameters": 2e5},
+            "contexts": {"tasks": ["sums"], "n": 8},
+            "grpo": {
+                "contexts_per_update": 2,
+                "completions": 4,
+                "device_batch": 8,
+                "learning_rate": 1e-3,
+                "max_completion_tokens": 12,
+                "save_every": 2,
+                **table,
+            },
+        }
+    )
+
+
+def vowels(exercises: Sequence[Exercise], completions: Sequence[str], indices: Sequence[int]) -> list[Scored]:
+    """A dense stand-in for running programs: the share of vowels. A random policy can learn it, edits it
+    cannot.
+    """
+    return [
+        Scored(
+            rollout=read(each.context, index, Completion(text)),
+            reward=Reward(
+                score=sum(letter in "aeiou" for letter in text) / max(1, len(text)),
+                parsed=False,
+                applied=False,
+                completion_rate=0.0,
+            ),
+        )
+        for each, text, index in zip(exercises, completions, indices, strict=True)
+    ]
+
+
+class Scripted:
+    """A policy that samples from hand-written completions, in turn, whatever its weights say."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts, self.n = texts, 0
+
+    def __call__(self, prompts: Sequence[Any], trainer: Any) -> dict[str, Any]:
+        tokenizer = trainer.processing_class
+        written = [self.texts[(self.n + at) % len(self.texts)] for at in range(len(prompts))]
+        self.n += len(prompts)
+        shown = [
+            tokenizer.apply_chat_template(p, add_generation_prompt=True, return_dict=False) for p in prompts
+        ]
+        ids = [[*tokenizer.encode(text), tokenizer.eos_token_id] for text in written]
+        return {"prompt_ids": shown, "completion_ids": ids, "logprobs": None}
+
+
+def weights(directory: Path) -> dict[str, Any]:
+    from transformers import AutoModelForCausalLM
+
+    return dict(AutoModelForCausalLM.from_pretrained(directory).state_dict())
+
+
+def updates(made: TrainConfig) -> list[dict[str, Any]]:
+    lines = map(json.loads, (made.output / "grpo" / "updates.jsonl").read_text().splitlines())
+    return [{k: v for k, v in line.items() if not k.startswith("seconds")} for line in lines]
+
+
+def quiet(text: str) -> None:
+    """Says nothing."""
+
+
+def test_a_dense_reward_rises(policy: Path, tmp_path: Path) -> None:
+    from loriner.train.grpo import train_grpo
+
+    made = config(policy, tmp_path, epochs=5, completions=8, device_batch=16, learning_rate=5e-3)
+    train_grpo(made, str(policy), lambda epoch: EXERCISES, vowels, tell=quiet)
+    rewards = [each["reward"] for each in updates(made)]
+    assert len(rewards) == 20
+    assert sum(rewards[-4:]) > 1.3 * sum(rewards[:4])
+
+
+@pytest.mark.parametrize("adapter", [None, {"rank": 4, "alpha": 8}], ids=["full", "lora"])
+def test_a_resumed_run_equals_an_uninterrupted_one(policy: Path, tmp_path: Path, adapter: object) -> None:
+    import torch
+
+    from loriner.train.grpo import train_grpo
+
+    whole = config(policy, tmp_path / "whole", adapter=adapter, epochs=2)
+    train_grpo(whole, str(policy), lambda epoch: EXERCISES, vowels, tell=quiet)
+    resumed = config(policy, tmp_path / "resumed", adapter=adapter, epochs=2)
+    shutil.copytree(whole.output / "grpo", resumed.output / "grpo")
+    shutil.rmtree(resumed.output / "grpo" / "checkpoints" / "checkpoint-8")
+    shutil.rmtree(resumed.grpo_model)
+    train_grpo(resumed, str(policy), lambda epoch: EXERCISES, vowels, tell=quiet)
+    assert [each["update"] for each in updates(whole)] == list(range(1, 9))
+    assert updates(resumed) == updates(whole)
+    assert (
+        Journal(resumed.output / "grpo").rollouts.read_text()
+        == Journal(whole.output / "grpo").rollouts.read_text()
+    )
+    one, other = weights(whole.grpo_model), weights(resumed.grpo_model)
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_rewards_come_from_running_the_programs(policy: Path, tmp_path: Path) -> None:
+    from loriner.train.grpo import train_grpo
+
+    made = config(policy, tmp_path, max_completion_tokens=200)
+    solver = Solver()
+    policy_texts = Scripted([edit(GOOD), edit(HALF), edit(CRASH), "prose"])
+    with opened(lambda: laboratory(tmp_path / "home", solver)) as door:
+        scorer = Scorer(lab=door.inside, tasks=TASKS)
+
+        def judge(*rows: Any) -> list[Scored]:
+            return door.call(lambda _: scorer.judge_all(*rows))
+
+        train_grpo(made, str(policy), lambda e: EXERCISES, judge, tell=quiet, rollouts=policy_texts)
+    found = updates(made)
+    assert len(found) == 4
+    for each in found:
+        assert each["n"] == 8
+        assert each["reward"] == pytest.approx((1.3 + 0.8 + 0.15 + 0.0) / 4)
+        assert each["score"] == pytest.approx(1.5 / 4)
+        assert (each["parsed"], each["applied"], each["completion_rate"]) == (0.75, 0.75, 0.5)
+        assert each["invalid"] == {"no_edit_block": 2}
+        assert each["groups_without_spread"] == 0.0
+        assert each["distinct_candidates"] == 3
+        assert {"entropy", "loss", "tokens_mean", "tokens_seen", "grad_norm"} <= each.keys()
+    assert solver.n_calls == 8, "three candidates on four shared questions, of which one never asks"
+    timed = json.loads((made.output / "grpo" / "updates.jsonl").read_text().splitlines()[0])
+    assert {"seconds_generating", "seconds_scoring", "seconds_updating"} <= timed.keys()
+
+
+def test_a_dead_signal_stops_training_in_words_and_keeps_a_checkpoint(policy: Path, tmp_path: Path) -> None:
+    from loriner.train.grpo import train_grpo
+    from loriner.train.policy import last_checkpoint
+
+    made = config(policy, tmp_path, dead_after=2, epochs=2, save_every=4)
+
+    def flat(exercises: Any, completions: Any, indices: Any) -> list[Scored]:
+        reward = Reward(score=0.0, parsed=False, applied=False, completion_rate=0.0)
+        return [
+            Scored(rollout=each.rollout, reward=reward) for each in vowels(exercises, completions, indices)
+        ]
+
+    with pytest.raises(DeadSignal, match=r"last 2 updates no group .*no_edit_block 100%.*SFT"):
+        train_grpo(made, str(policy), lambda epoch: EXERCISES, flat, tell=quiet)
+    checkpoint = last_checkpoint(made.output / "grpo" / "checkpoints")
+    assert checkpoint is not None and checkpoint.name == "checkpoint-2"
+    assert len(updates(made)) == 2
+
+
+def test_a_solver_that_stays_away_stops_training_and_keeps_the_checkpoint(
+    policy: Path, tmp_path: Path
+) -> None:
+    from loriner.train.grpo import train_grpo
+    from loriner.train.policy import last_checkpoint
+
+    made = config(policy, tmp_path, epochs=1)
+    asked: list[int] = []
+
+    def away(exercises: Any, completions: Any, indices: Any) -> list[Scored]:
+        asked.append(len(completions))
+        scored = vowels(exercises, completions, indices)
+        return scored if len(asked) <= 2 else [Scored(rollout=each.rollout, reward=None) for each in scored]
+
+    pauses: list[float] = []
+    judge = patient(away, 40.0, quiet, sleep=pauses.append)
+    with pytest.raises(InfrastructureError, match="8 of 8 completions could not be scored in 40 s"):
+        train_grpo(made, str(policy), lambda epoch: EXERCISES, judge, tell=quiet)
+    assert pauses == [5.0, 10.0, 20.0, 5.0]
+    checkpoint = last_checkpoint(made.output / "grpo" / "checkpoints")
+    assert checkpoint is not None and checkpoint.name == "checkpoint-2"
+    assert [each["reward"] > 0 for each in updates(made)] == [True, True]
+    train_grpo(made, str(policy), lambda epoch: EXERCISES, vowels, tell=quiet)
+    assert [each["update"] for each in updates(made)] == [1, 2, 3, 4]
+
+
+def test_leftover_contexts_and_uneven_batches_are_refused(policy: Path, tmp_path: Path) -> None:
+    from loriner.train.grpo import train_grpo
+
+    with pytest.raises(ConfigError, match="7 contexts do not divide into updates of 2: 1 would be left over"):
+        train_grpo(config(policy, tmp_path), str(policy), lambda epoch: EXERCISES[:7], vowels, tell=quiet)
+    with pytest.raises(ConfigError, match=r"grpo\.device_batch"):
+        uneven = config(policy, tmp_path, device_batch=5)
+        train_grpo(uneven, str(policy), lambda epoch: EXERCISES, vowels, tell=quiet)
+
+
+def test_multistep_draws_later_contexts_from_the_policy_s_own_revisions(policy: Path, tmp_path: Path) -> None:
+    from loriner.train.grpo import train_grpo
+
+    made = config(policy, tmp_path, epochs=2, multistep=True, max_completion_tokens=200)
+    with opened(lambda: laboratory(tmp_path / "home")) as door:
+        scorer = Scorer(lab=door.inside, tasks=TASKS)
+
+        def judge(*rows: Any) -> list[Scored]:
+            return door.call(lambda _: scorer.judge_all(*rows))
+
+        def redraw(states: Any, n: int, epoch: int) -> Any:
+            plan = DrawPlan(n=n, pool=6, feedback=3, grade=4, max_prompt_tokens=1100, seed=epoch)
+            return door.call(lambda lab: draw(lab, TASKS, states, plan))
+
+        source = epochs(made, EXERCISES, redraw)
+        texts = Scripted([edit(HALF), edit(CRASH), "prose", "<<<<<<< SEARCH\n"])
+        train_grpo(made, str(policy), source, judge, tell=quiet, rollouts=texts)
+        second = source(1)
+    assert len(second) == 8
+    assert {each.context.round for each in second} == {1, 2}
+    assert sum(each.context.harness == HALF for each in second) == 4
+    assert sum(each.context.harness == SEED for each in second) == 4
+    assert [each["update"] for each in updates(made)] == list(range(1, 9))
+
+
+def test_a_time_limit_ends_training_with_a_model(policy: Path, tmp_path: Path) -> None:
+    from loriner.train.grpo import train_grpo
+
+    made = config(policy, tmp_path, epochs=3, max_minutes=1e-4)
+    model = train_grpo(made, str(policy), lambda epoch: EXERCISES, vowels, tell=quiet)
+    assert len(updates(made)) == 1
+    assert (model / "config.json").exists()
+
+
+@pytest.mark.parametrize("loss", ["grpo", "dr_grpo", "dapo"])
+def test_each_loss_by_name_moves_the_policy(policy: Path, tmp_path: Path, loss: str) -> None:
+    import torch
+
+    from loriner.train.grpo import train_grpo
+
+    made = config(policy, tmp_path, loss=loss)
+    train_grpo(made, str(policy), lambda epoch: EXERCISES[:2], vowels, tell=quiet)
+    before, after = weights(policy), weights(made.grpo_model)
+    assert any(not torch.equal(before[name].bfloat16(), after[name].bfloat16()) for name in before)

@@ -1,0 +1,96 @@
+"""What a teacher's revisions must be to be kept, and what becomes of the others."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+from sums import CRASH, GOOD, HALF, SEED, Sums, edit, laboratory
+
+from loriner.harness.edits import revise
+from loriner.propose.catalogue import catalogue_proposer
+from loriner.propose.proposer import Completion, Proposer
+from loriner.records import Context, Harness
+from loriner.train.contexts import DrawPlan, State, draw
+from loriner.train.teacher import Lesson, TeachPlan, export, report, rows, teach
+
+TASKS = {"sums": Sums()}
+TABLE = Harness(
+    "ANSWERS = {"
+    + ", ".join(f"'{n} plus 1': '{n + 1}'" for n in range(100, 132))
+    + "}\n\n\ndef solve(model, question):\n    return ANSWERS.get(question, model(question))\n"
+)
+LONG = Harness(
+    GOOD.source + "\n\n" + "\n".join(f"UNUSED_{n} = 'some padding text {n}'" for n in range(60)) + "\n"
+)
+WRITTEN = [edit(GOOD), edit(GOOD), edit(HALF), edit(CRASH), "prose", edit(TABLE), edit(LONG)]
+
+
+def scripted(texts: list[str]) -> Proposer:
+    async def write(context: Context, index: int) -> Completion:
+        return Completion(texts[index])
+
+    return Proposer("scripted", write)
+
+
+async def taught(home: Path, teacher: Proposer, plan: TeachPlan, n: int = 1) -> list[Lesson]:
+    async with laboratory(home) as lab:
+        states = [State(task="sums", harness=SEED)]
+        exercises = await draw(lab, TASKS, states, DrawPlan(n=n, pool=8, feedback=4))
+        return await teach(lab, TASKS, exercises, teacher, plan)
+
+
+async def test_each_fault_has_its_reason(tmp_path: Path) -> None:
+    plan = TeachPlan(completions=7, grade=16, max_chars=1_500)
+    lessons = await taught(tmp_path, scripted(WRITTEN), plan)
+    reasons = {each.rollout.index: each.dropped for each in lessons}
+    assert sorted([reasons[0], reasons[1]]) == ["", "near_duplicate"]
+    assert reasons[2] == ""  # half right against never right is better
+    assert reasons[3] == "not_better"
+    assert reasons[4] == "no_edit_block"
+    assert reasons[5] == "memorised"
+    assert reasons[6] == "too_long"
+
+
+async def test_the_report_counts_everything_once(tmp_path: Path) -> None:
+    plan = TeachPlan(completions=7, grade=16, max_chars=1_500)
+    lessons = await taught(tmp_path, scripted(WRITTEN), plan)
+    found = report("scripted", lessons, plan)
+    assert found.n_completions == 7
+    assert found.n_kept + sum(found.dropped.values()) == 7
+    assert found.patterns == {"extraction": 1.0}
+    assert found.before == 0.0
+    assert found.after == 0.75
+    assert found.tasks == {"sums": 2}
+
+
+async def test_one_pattern_cannot_fill_the_set(tmp_path: Path) -> None:
+    plan = TeachPlan(completions=7, grade=16, n_examples=2, max_pattern_share=0.5, max_chars=1_500)
+    lessons = await taught(tmp_path, scripted(WRITTEN), plan)
+    assert Counter(each.dropped for each in lessons)["pattern_full"] >= 1
+    assert sum(not each.dropped for each in lessons) == 1
+
+
+async def test_exported_rows_are_chat_and_their_edits_apply(tmp_path: Path) -> None:
+    plan = TeachPlan(completions=7, grade=16, max_chars=1_500)
+    lessons = await taught(tmp_path, scripted(WRITTEN), plan)
+    path = tmp_path / "lessons.jsonl"
+    n = export(lessons, plan, path)
+    read = [json.loads(line) for line in path.read_text().splitlines()]
+    assert n == len(read) == len(rows(lessons, plan)) > 0
+    for row in read:
+        assert [message["role"] for message in row["prompt"]] == ["system", "user"]
+        _, candidate = revise(SEED, row["completion"][0]["content"])
+        assert candidate.id in {GOOD.id, HALF.id}
+
+
+async def test_the_catalogue_teaches_under_ever_new_names(tmp_path: Path) -> None:
+    plan = TeachPlan(
+        completions=3, grade=16, accept="always", rename=True, n_examples=100, max_pattern_share=1.0
+    )
+    lessons = await taught(tmp_path, catalogue_proposer(), plan, n=6)
+    made = {each.rollout.candidate.id for each in lessons if each.rollout.candidate}
+    assert len(made) > 6
+    for row in rows(lessons, plan):
+        revise(SEED, row["completion"][0]["content"])

@@ -1,0 +1,142 @@
+"""The line of training from the command line, each stage a process of its own against a local endpoint."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stub_server import Stub, serving
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+SCORER = "def score(item, answer):\n    return float(answer.strip() == item['answer'])\n"
+
+
+@pytest.fixture
+def stub() -> Iterator[Stub]:
+    with serving(Stub()) as running:
+        yield running
+
+
+@pytest.fixture
+def config(tmp_path: Path, stub: Stub) -> Path:
+    """A training file on a task of 90 additions."""
+    folder = tmp_path / "sums"
+    folder.mkdir()
+    items = [
+        {"id": f"q{n}", "question": f"What is {n} plus {7 * n + 3}?", "answer": str(8 * n + 3)}
+        for n in range(100, 190)
+    ]
+    (folder / "items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
+    (folder / "score.py").write_text(SCORER)
+    (folder / "task.toml").write_text('name = "sums"\nitems = "items.jsonl"\nscorer = "score.py:score"\n')
+    path = tmp_path / "training.toml"
+    path.write_text(
+        f"""
+        name = "sums"
+        output = "out"
+        solver = "{stub.url}"
+        [policy]
+        base = "policy"
+        n_parameters = 2e5
+        [contexts]
+        tasks = ["sums"]
+        renamed = 1
+        n = 4
+        pool = 6
+        feedback = 3
+        grade = 3
+        max_prompt_tokens = 1100
+        [teacher]
+        completions = 2
+        grade = 10
+        rename = true
+        [sft]
+        batch = 2
+        device_batch = 2
+        epochs = 1
+        adapter = {{ rank = 2, alpha = 4 }}
+        [grpo]
+        contexts_per_update = 2
+        completions = 2
+        device_batch = 4
+        max_completion_tokens = 8
+        patience_s = 0
+        """
+    )
+    return path
+
+
+@pytest.fixture
+def loriner(tmp_path: Path) -> Command:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "LORINER_HOME": str(tmp_path / "home"), "NO_COLOR": "1"}
+        return subprocess.run(
+            [sys.executable, "-m", "loriner", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=240,
+            cwd=tmp_path,
+            env=environment,
+        )
+
+    return run
+
+
+def document(done: subprocess.CompletedProcess[str]) -> Any:
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_contexts_teacher_and_comparison(loriner: Command, config: Path, tmp_path: Path) -> None:
+    drawn = document(loriner("train", "contexts", str(config), "--json"))
+    assert drawn["n"] == 4
+    again = document(loriner("train", "contexts", str(config), "--json", "--set", "output=again"))
+    assert again["digest"] == drawn["digest"]
+    taught = document(loriner("train", "teach", str(config), "--json"))
+    assert taught["n_kept"] >= 1
+    assert taught["after"] > taught["before"]
+    assert "interpreter_loop" in taught["patterns"]
+    solver = config.read_text().split('solver = "')[1].split('"')[0]
+    arguments = ("--proposers", f"catalogue,prose={solver}", "--solver", solver, "-k", "2", "--grade", "4")
+    found = document(loriner("compare-proposers", "out/contexts.jsonl", *arguments, "--json"))
+    assert found["digest"] == drawn["digest"]
+    assert found["proposers"]["catalogue"]["score"]["mean"] > found["unrevised"]["mean"]
+    assert found["proposers"]["prose"]["invalid"] == {"no_edit_block": 8}
+    shown = loriner("compare-proposers", "sums", *arguments, "--per-task", "2")
+    assert shown.returncode == 0, shown.stderr
+    assert "best of 2" in shown.stdout
+    assert (tmp_path / "comparison" / "samples-prose.jsonl").exists()
+
+
+@pytest.mark.parametrize("stage", ["sft", "grpo"])
+def test_a_dry_run_prints_an_estimate_and_starts_nothing(
+    loriner: Command, config: Path, tmp_path: Path, stage: str
+) -> None:
+    found = document(loriner("train", stage, str(config), "--dry-run", "--json"))
+    assert found["updates"] >= 1 and found["memory_gib"] > 0 and found["hours"] >= 0
+    assert "solver calls a second" in found["rates"]
+    assert not (tmp_path / "out").exists()
+    shown = loriner("train", stage, str(config), "--dry-run")
+    assert "solver calls" in shown.stdout
+
+
+def test_bad_input_ends_with_code_2_and_words(loriner: Command, config: Path) -> None:
+    uneven = loriner("train", "contexts", str(config), "--set", "contexts.n=5")
+    assert uneven.returncode == 2
+    assert "5 contexts do not divide into updates of 2: 1 would be left over" in uneven.stderr
+    unknown = loriner("train", "grpo", str(config), "--dry-run", "--set", "grpo.learning_rte=1")
+    assert unknown.returncode == 2
+    assert "unknown key grpo.learning_rte" in unknown.stderr
+    early = loriner("train", "grpo", str(config), "--from", "base")
+    assert early.returncode == 2
+    assert "loriner train contexts" in early.stderr
+    twice = loriner("compare-proposers", "sums", "--proposers", "catalogue,catalogue", "--solver", "x")
+    assert twice.returncode == 2
+    assert "distinct" in twice.stderr

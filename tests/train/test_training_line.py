@@ -1,0 +1,31 @@
+"""SFT and GRPO from the command line on a tiny policy, to an exported model; a dead signal on the way."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from test_training_commands import Command, config, document, loriner, stub
+
+from stub_server import Stub
+
+__all__ = ["config", "loriner", "stub"]
+
+
+def test_the_whole_line(loriner: Command, config: Path, policy: Path, stub: Stub, tmp_path: Path) -> None:
+    shutil.copytree(policy, tmp_path / "policy")
+    document(loriner("train", "contexts", str(config), "--json"))
+    document(loriner("train", "teach", str(config), "--json"))
+    tuned = loriner("train", "sft", str(config))
+    assert tuned.returncode == 0, tuned.stderr
+    assert tuned.stdout.strip() == "out/sft/model"
+    dead = loriner("train", "grpo", str(config), "--set", "grpo.dead_after=1")
+    assert dead.returncode == 1, dead.stderr
+    assert "no group had rewards that differ" in dead.stderr
+    trained = loriner("train", "grpo", str(config))
+    assert trained.returncode == 0, trained.stderr
+    assert trained.stdout.strip() == "out/grpo/model"
+    lines = [json.loads(line) for line in (tmp_path / "out/grpo/updates.jsonl").read_text().splitlines()]
+    assert [line["update"] for line in lines] == [1, 2]
+    assert (tmp_path / "out/grpo/model/tokenizer.json").exists()
