@@ -143,7 +143,7 @@ def demo(
             "rounds": rounds,
             "candidates": 2,
             "feedback": 8,
-            "grade": 16,
+            "grade": 12,
             "test": 24,
         }
     )
@@ -211,7 +211,7 @@ async def _adapt(
                 summary |= _summary(episode)
         finally:
             await task.close()
-        return episode, opened.store.usage(run_id)
+        return episode, opened.spent(run_id)
 
 
 def plan_of(wanted: AdaptTable) -> Plan:

@@ -161,8 +161,8 @@ def next_steps(episode: Adaptation) -> None:
     run = episode.run_id
     console().print(
         "\n[bold]Next[/bold]\n"
-        f"  loriner export {episode.best.harness.id[:12]} -o best/      # the program, without this package\n"
-        f"  loriner runs show {run}   # every trial of this run\n"
+        f"  loriner export {episode.best.harness.id[:12]} -o best/              # the program, without this package\n"
+        f"  loriner report {run} -o report.html           # every round, diff, fault and cost, in one file\n"
         "  loriner adapt TASK_FOLDER --solver http://localhost:8000/v1::MODEL   # your own task and model"
     )
 
