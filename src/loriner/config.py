@@ -21,6 +21,7 @@ from loriner.models.named import ModelSpec
 from loriner.runtime.base import Limits
 from loriner.runtime.levels import Isolation
 from loriner.statistics import Rule
+from loriner.tasks.base import Split
 
 FILE_NAME = "loriner.toml"
 _ENVIRONMENT = {"home", "seed", "offline", "models_dir"}
@@ -67,6 +68,16 @@ class AdaptTable(Table):
     """Show the proposer trials with answers and calls; without them it sees scores and counts."""
     targets: bool = True
     """Show the proposer the right answers of feedback questions."""
+
+
+class EvaluateTable(Table):
+    """What `evaluate` scores; task, solver and harness are in `adapt`."""
+
+    split: Split = "grade"
+    limit: int | None = Field(default=None, ge=1)
+    """Questions at most."""
+    samples: int = Field(default=1, ge=1)
+    """Trials of each question."""
 
 
 class CompareTable(Table):
@@ -116,6 +127,7 @@ class Settings(Table):
     limits: Limits = Limits()
     budget: Budget = Budget()
     adapt: AdaptTable = AdaptTable()
+    evaluate: EvaluateTable = EvaluateTable()
     propose: ProposeTable = ProposeTable()
     compare: CompareTable = CompareTable()
     suites: dict[str, list[str]] = Field(default_factory=dict)

@@ -8,10 +8,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loriner.cli.globals import Globals
+from loriner.cli.spending import (
+    DryRun,
+    MaxCalls,
+    MaxMinutes,
+    MaxTokens,
+    MaxTrials,
+    MaxUsd,
+    NoCache,
+    Replay,
+    Resume,
+    earlier,
+    print_estimate,
+)
 
 if TYPE_CHECKING:
     from loriner.config import Settings
-    from loriner.records import Evaluation
+    from loriner.estimate import Estimate
+    from loriner.records import Evaluation, Usage
 
 
 def register(app: typer.Typer) -> None:
@@ -31,50 +45,93 @@ def evaluate(
     task: TaskArgument = None,
     solver: SolverOption = None,
     harness: HarnessOption = None,
-    split: Annotated[str, typer.Option(help="feedback, grade or test.")] = "grade",
+    split: Annotated[str | None, typer.Option(help="feedback, grade (default) or test.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Questions at most.")] = None,
-    samples: Annotated[int, typer.Option(min=1, help="Trials of each question.")] = 1,
+    samples: Annotated[int | None, typer.Option(min=1, help="Trials of each question.")] = None,
     fail_under: Annotated[float | None, typer.Option(help="Exit 1 when the mean is below this.")] = None,
-    resume: Annotated[str | None, typer.Option(help="Go on with a run that was stopped.")] = None,
+    max_usd: MaxUsd = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_trials: MaxTrials = None,
+    max_minutes: MaxMinutes = None,
+    no_cache: NoCache = False,
+    dry_run: DryRun = False,
+    resume: Resume = None,
+    replay: Replay = None,
 ) -> None:
     """Scores one harness on a task, with n and a 95 % interval."""
     from loriner.cli import documents, render
+    from loriner.tasks.splits import split_named
 
     given: Globals = context.obj
-    settings = given.settings(adapt={"task": task, "solver": solver, "harness": harness})
-    run_id, name, harness_id, result = asyncio.run(
-        _evaluate(settings, given, split=split, limit=limit, samples=samples, resume=resume)
+    settings = given.settings(
+        cache=False if no_cache else None,
+        adapt={"task": task, "solver": solver, "harness": harness},
+        evaluate={
+            "split": None if split is None else split_named(split),
+            "limit": limit,
+            "samples": samples,
+        },
+        budget={
+            "usd": max_usd,
+            "calls": max_calls,
+            "tokens": max_tokens,
+            "trials": max_trials,
+            "minutes": max_minutes,
+        },
     )
+    settings = earlier(settings, "evaluate", resume, replay, harness)
+    if dry_run:
+        print_estimate(given, asyncio.run(_estimate(settings)))
+        return
+    run_id, name, result, spent = asyncio.run(_evaluate(settings, given, resume=resume, replay=replay))
+    facts = (run_id, name, result.harness_id, settings.adapt.solver or "", result, spent)
     if given.json:
-        documents.emit(documents.evaluation(run_id, name, harness_id, settings.adapt.solver or "", result))
+        documents.emit(documents.evaluation(*facts))
     else:
-        render.evaluation(run_id, name, harness_id, settings.adapt.solver or "", result)
+        render.evaluation(*facts)
     if fail_under is not None and (result.mean_score is None or result.mean_score < fail_under):
         raise typer.Exit(1)
 
 
+async def _estimate(settings: Settings) -> Estimate:
+    from loriner.estimate import of_evaluation
+    from loriner.workspace import named, task_of
+
+    named(settings.adapt.solver, "solver", "--solver")
+    task = task_of(settings)
+    try:
+        return of_evaluation(settings, task.questions(settings.evaluate.split)[: settings.evaluate.limit])
+    finally:
+        await task.close()
+
+
 async def _evaluate(
-    settings: Settings, given: Globals, *, split: str, limit: int | None, samples: int, resume: str | None
-) -> tuple[str, str, str, Evaluation]:
+    settings: Settings, given: Globals, *, resume: str | None, replay: str | None
+) -> tuple[str, str, Evaluation, Usage]:
     from loriner.cli.progress import watching
-    from loriner.tasks.splits import split_named
+    from loriner.estimate import of_evaluation
     from loriner.workspace import named, task_of, workspace
 
-    wanted = settings.adapt
+    wanted, what = settings.adapt, settings.evaluate
     async with workspace(settings) as opened:
         task = task_of(settings)
         try:
+            questions = task.questions(what.split)[: what.limit]
+            of_evaluation(settings, questions)  # refuses a cap on money that cannot be kept
+            parent = None if replay is None else opened.replay(replay)
             solver = opened.model(named(wanted.solver, "solver", "--solver"))
-            harness = opened.harness(wanted.harness or f"library:{task.seed_harness}", task.name)
-            questions = task.questions(split_named(split))[:limit]
+            harness = await opened.pinned(wanted.harness or f"library:{task.seed_harness}", task.name)
             with (
-                opened.run("evaluate", resume=resume) as (run_id, summary),
+                opened.run("evaluate", resume=resume, parent=parent) as (run_id, summary),
                 watching(given.verbosity) as observe,
             ):
                 lab = opened.evaluator(run_id, solver, observe)
-                result = await lab.evaluate(task, harness, questions, purpose=split, samples=samples)
+                result = await lab.evaluate(
+                    task, harness, questions, purpose=what.split, samples=what.samples
+                )
                 summary |= {"task": task.name, "harness": harness.id, "score": result.mean_score}
-            return run_id, task.name, harness.id, result
+            return run_id, task.name, result, opened.spent(run_id)
         finally:
             await task.close()
 
