@@ -86,6 +86,20 @@ class CompareTable(Table):
     """At which `sampling` samples the seed program, where that asks for less."""
 
 
+class EvaluateTable(Table):
+    """What `evaluate` scores. A run keeps it, so that it can be resumed by its id alone."""
+
+    suite: str | None = None
+    """Task names and suites with commas between them; None is the task of `adapt`."""
+    harnesses: list[str] = Field(default_factory=list)
+    """None here: the harness of `adapt`, or else each task's own seed."""
+    split: Literal["feedback", "grade", "test"] = "grade"
+    limit: int | None = Field(default=None, ge=1)
+    """Questions of a task at most."""
+    samples: int = Field(default=1, ge=1)
+    """Trials of each question."""
+
+
 class ProposeTable(Table):
     """How a model is asked for revisions."""
 
@@ -117,6 +131,7 @@ class Settings(Table):
     budget: Budget = Budget()
     adapt: AdaptTable = AdaptTable()
     propose: ProposeTable = ProposeTable()
+    evaluate: EvaluateTable = EvaluateTable()
     compare: CompareTable = CompareTable()
     suites: dict[str, list[str]] = Field(default_factory=dict)
     """Your own sets of tasks, by name, beside those that `tasks list` shows."""

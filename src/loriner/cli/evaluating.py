@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,29 +23,53 @@ def register(app: typer.Typer) -> None:
 TaskArgument = Annotated[
     str | None, typer.Argument(help="A task name, rg:FAMILY, or a task folder; default: from loriner.toml.")
 ]
+TasksArgument = Annotated[
+    str | None, typer.Argument(help="As for adapt; or a suite; or several, with commas between them.")
+]
 SolverOption = Annotated[str | None, typer.Option(help="The frozen model that answers.")]
 HarnessOption = Annotated[str | None, typer.Option(help="A version, library:NAME or a file.")]
 
 
 def evaluate(
     context: typer.Context,
-    task: TaskArgument = None,
+    task: TasksArgument = None,
     solver: SolverOption = None,
-    harness: HarnessOption = None,
-    split: Annotated[str, typer.Option(help="feedback, grade or test.")] = "grade",
-    limit: Annotated[int | None, typer.Option(min=1, help="Questions at most.")] = None,
-    samples: Annotated[int, typer.Option(min=1, help="Trials of each question.")] = 1,
-    fail_under: Annotated[float | None, typer.Option(help="Exit 1 when the mean is below this.")] = None,
+    harness: Annotated[
+        list[str] | None,
+        typer.Option(help="As for adapt, or `library` for all of it; may be given several times."),
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="feedback, grade (default) or test.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Questions of a task at most.")] = None,
+    samples: Annotated[int | None, typer.Option(min=1, help="Trials of each question.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Also write the table there, as Markdown.")
+    ] = None,
+    fail_under: Annotated[float | None, typer.Option(help="Exit 1 when a mean is below this.")] = None,
     resume: Annotated[str | None, typer.Option(help="Go on with a run that was stopped.")] = None,
 ) -> None:
-    """Scores one harness on a task, with n and a 95 % interval."""
-    from loriner.cli import documents, render
+    """Scores harnesses on a task, on several or on a suite, each with n and a 95 % interval."""
+    from loriner.cli import documents, render, suites
+    from loriner.cli.adapting import as_it_was
+    from loriner.tasks.splits import split_named
 
     given: Globals = context.obj
-    settings = given.settings(adapt={"task": task, "solver": solver, "harness": harness})
-    run_id, name, harness_id, result = asyncio.run(
-        _evaluate(settings, given, split=split, limit=limit, samples=samples, resume=resume)
+    settings = given.settings(
+        adapt={"solver": solver},
+        evaluate={
+            "suite": task,
+            "harnesses": harness,
+            "split": None if split is None else split_named(split),
+            "limit": limit,
+            "samples": samples,
+        },
     )
+    if resume is not None:
+        settings = as_it_was(settings, resume)
+    plan = suites.plan_of(settings, whole=out is not None)
+    if plan is not None:
+        suites.evaluate_all(settings, given, plan, resume=resume, out=out, fail_under=fail_under)
+        return
+    run_id, name, harness_id, result = asyncio.run(_evaluate(settings, given, resume=resume))
     if given.json:
         documents.emit(documents.evaluation(run_id, name, harness_id, settings.adapt.solver or "", result))
     else:
@@ -54,25 +79,31 @@ def evaluate(
 
 
 async def _evaluate(
-    settings: Settings, given: Globals, *, split: str, limit: int | None, samples: int, resume: str | None
+    settings: Settings, given: Globals, *, resume: str | None
 ) -> tuple[str, str, str, Evaluation]:
     from loriner.cli.progress import watching
-    from loriner.tasks.splits import split_named
+    from loriner.config import changed
     from loriner.workspace import named, task_of, workspace
 
+    asked = settings.evaluate
+    if asked.suite or asked.harnesses:  # one of each: else it would be a sheet
+        one = next(iter(asked.harnesses), None)
+        settings = changed(settings, adapt={"task": asked.suite, "harness": one})
     wanted = settings.adapt
     async with workspace(settings) as opened:
         task = task_of(settings)
         try:
             solver = opened.model(named(wanted.solver, "solver", "--solver"))
             harness = opened.harness(wanted.harness or f"library:{task.seed_harness}", task.name)
-            questions = task.questions(split_named(split))[:limit]
+            questions = task.questions(asked.split)[: asked.limit]
             with (
                 opened.run("evaluate", resume=resume) as (run_id, summary),
                 watching(given.verbosity) as observe,
             ):
                 lab = opened.evaluator(run_id, solver, observe)
-                result = await lab.evaluate(task, harness, questions, purpose=split, samples=samples)
+                result = await lab.evaluate(
+                    task, harness, questions, purpose=asked.split, samples=asked.samples
+                )
                 summary |= {"task": task.name, "harness": harness.id, "score": result.mean_score}
             return run_id, task.name, harness.id, result
         finally:
