@@ -23,7 +23,7 @@ from loriner.propose.catalogue import catalogue_proposer
 from loriner.propose.llm import llm_proposer
 from loriner.propose.prompt import Shown
 from loriner.propose.proposer import Proposer
-from loriner.records import Harness
+from loriner.records import Harness, Usage
 from loriner.runtime.base import Runtime
 from loriner.runtime.host import LocalRuntime
 from loriner.runtime.levels import require
@@ -119,6 +119,10 @@ class Workspace:
             raise
         finally:
             self.store.finish_run(run_id, status, summary)
+
+    def spent(self, run_id: str) -> Usage:
+        """What a run cost; its seconds are wall time over all its sessions."""
+        return replace(self.store.usage(run_id), seconds=self.store.run(run_id).seconds)
 
     def evaluator(self, run_id: str, solver: Model, observe: Observer = silent) -> Evaluator:
         """An evaluator whose trials belong to the run."""

@@ -121,7 +121,7 @@ def demo(
             "rounds": rounds,
             "candidates": 2,
             "feedback": 8,
-            "grade": 16,
+            "grade": 12,
             "test": 24,
         }
     )
@@ -174,7 +174,7 @@ async def _adapt(settings: Settings, given: Globals, resume: str | None) -> tupl
             finally:
                 await task.close()
             summary |= _summary(episode)
-        return episode, opened.store.usage(run_id)
+        return episode, opened.spent(run_id)
 
 
 def plan_of(wanted: AdaptTable) -> Plan:

@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# From two GGUF files to the results table, on one machine with one or two GPUs:
+#   bench/gpu_run.sh all                  everything, in order
+#   bench/gpu_run.sh serve room contexts  single stages, named at the end of this file
+# Needs: pip install 'loriner[train,rg]' vllm, and the weights (loriner models pull qwen2.5-coder-1.5b, ...-0.5b).
+# A stage that is done leaves WORK/done/STAGE and is not done again. Everything is logged to WORK/logs with its seconds.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+WORK=${WORK:-runs/small}                      # contexts, data, checkpoints, results; the `output` of CONFIG
+CONFIG=${CONFIG:-configs/small.toml}
+SOLVER_GGUF=${SOLVER_GGUF:-.loriner/models/qwen2.5-coder-1.5b-instruct-q4_k_m.gguf}
+PROPOSER_GGUF=${PROPOSER_GGUF:-.loriner/models/qwen2.5-coder-0.5b-instruct-q4_k_m.gguf}
+WEIGHTS=${WEIGHTS:-weights}                   # converted models
+PYTHON=${PYTHON:-python3}
+SUITE=${SUITE:-rg-unseen}
+SETS=${SETS:-}                                # further --set arguments, e.g. "--set contexts.n=80"
+PROMPT_TOKENS=${PROMPT_TOKENS:-2400}
+COMPLETION_TOKENS=${COMPLETION_TOKENS:-768}
+SERVE=${SERVE:-vllm}                          # or a command that takes: DIR NAME PORT MEMORY
+API_SERVERS=${API_SERVERS:-4}
+N_GPUS=${N_GPUS:-$(nvidia-smi -L 2>/dev/null | wc -l)}
+SOLVER_GPU=$([ "$N_GPUS" -gt 1 ] && echo 1 || echo 0)
+SOLVER=http://localhost:8001/v1::solver
+LORINER="$PYTHON -m loriner --home $WORK/home --set allow_reduced=true"
+COMMON="--set output=$WORK --set policy.base=$WEIGHTS/proposer --set solver=$SOLVER \
+--set contexts.max_prompt_tokens=$PROMPT_TOKENS --set grpo.max_completion_tokens=$COMPLETION_TOKENS $SETS"
+export TRL_EXPERIMENTAL_SILENCE=1 TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=${HF_HUB_OFFLINE:-1}
+export PYTHONPATH=src${PYTHONPATH:+:$PYTHONPATH}
+mkdir -p "$WORK/logs" "$WORK/done" "$WORK/results"
+
+say() { echo "[$(date +%H:%M:%S)] $*" | tee -a "$WORK/logs/run.log"; }
+
+# stage NAME COMMAND...: runs it once, timed, its output in a log of its own; stops the script if it fails.
+stage() {
+    local name=$1 started=$SECONDS; shift
+    [ -e "$WORK/done/$name" ] && { say "$name: done before"; return; }
+    say "$name: starts"
+    if "$@" >"$WORK/logs/$name.log" 2>&1; then
+        echo "$name $((SECONDS - started))" >>"$WORK/results/seconds.txt"
+        touch "$WORK/done/$name"
+        say "$name: $((SECONDS - started)) s; $(tail -n 1 "$WORK/logs/$name.log" | cut -c1-160)"
+    else
+        say "$name: FAILED after $((SECONDS - started)) s"; tail -n 25 "$WORK/logs/$name.log"; exit 1
+    fi
+}
+
+# serve DIR NAME PORT MEMORY GPU: an OpenAI-compatible server in the background, unless the port answers already.
+serve() {
+    local directory=$1 name=$2 port=$3 memory=$4 gpu=$5
+    answers "$port" && return
+    if [ "$SERVE" = vllm ]; then
+        CUDA_VISIBLE_DEVICES=$gpu setsid nohup $PYTHON -m vllm.entrypoints.cli.main serve "$directory" \
+            --served-model-name "$name" --port "$port" --max-model-len 4096 --max-num-seqs 512 \
+            --gpu-memory-utilization "$memory" --api-server-count "$API_SERVERS" \
+            >"$WORK/logs/server-$name.log" 2>&1 </dev/null &
+    else
+        setsid nohup $SERVE "$directory" "$name" "$port" "$memory" >"$WORK/logs/server-$name.log" 2>&1 </dev/null &
+    fi
+    echo $! >"$WORK/server-$name.pid"
+}
+
+answers() { curl -sf "http://localhost:$1/v1/models" >/dev/null 2>&1; }
+
+await() {
+    local port waited=0
+    for port in "$@"; do
+        until answers "$port"; do
+            sleep 2; waited=$((waited + 2))
+            [ $waited -gt 420 ] && { echo "no server on port $port after $waited s"; return 1; }
+        done
+    done
+    echo "servers on $* answer after $waited s"
+}
+
+proposers() {
+    serve "$WEIGHTS/proposer" base 8003 0.08 0
+    serve "$WORK/sft/model" sft 8004 0.08 0
+    serve "$WORK/grpo/model" rl 8005 0.08 0
+    await 8003 8004 8005
+}
+
+NAMED="base=http://localhost:8003/v1::base,sft=http://localhost:8004/v1::sft,rl=http://localhost:8005/v1::rl,teacher=catalogue"
+ASKED="--set propose.prompt_tokens=$PROMPT_TOKENS --set propose.completion_tokens=$COMPLETION_TOKENS"
+
+compare() { # the table: one revision, canonical and format-varied
+    $LORINER compare-proposers "$SUITE" --solver "$SOLVER" --proposers "$NAMED" --setting both \
+        --per-task "${PER_TASK:-1}" -k "${K:-4}" --grade "${GRADE:-12}" --out "$WORK/results/compare" $ASKED
+}
+
+rounds() {
+    $PYTHON bench/rounds.py --suite "$SUITE" --solver "$SOLVER" --proposers "$NAMED" --rounds 5 --home "$WORK/home" \
+        --grade "${GRADE:-12}" --test "${GRADE:-12}" --prompt-tokens "$PROMPT_TOKENS" \
+        --completion-tokens "$COMPLETION_TOKENS" --out "$WORK/results/rounds.json"
+}
+
+pack() { # what is worth keeping, in parts of 15 MiB: results, logs, journals, adapters
+    rm -rf "$WORK/packed" && mkdir -p "$WORK/packed"
+    cp "$WORK"/lessons-report.json "$WORK"/grpo/updates.jsonl "$WORK/results/" 2>/dev/null
+    tar -cJf "$WORK/packed/results.tar.xz" -C "$WORK" results logs $(cd "$WORK" && ls -d lessons.jsonl grpo/rollouts.jsonl sft/log.jsonl 2>/dev/null)
+    for kind in sft/adapter grpo/final; do
+        [ -e "$WORK/$kind/adapter_model.safetensors" ] || continue
+        $PYTHON bench/halve.py "$WORK/$kind" "$WORK/packed/$(dirname $kind)-adapter.safetensors"
+        split -b 15M -d "$WORK/packed/$(dirname $kind)-adapter.safetensors" "$WORK/packed/$(dirname $kind)-adapter.safetensors."
+        rm "$WORK/packed/$(dirname $kind)-adapter.safetensors"
+    done
+    ls -l "$WORK/packed"
+}
+
+run() {
+    case $1 in
+        convert-solver) stage convert-solver $PYTHON bench/convert.py "$SOLVER_GGUF" "$WEIGHTS/solver" ;;
+        convert-proposer) stage convert-proposer $PYTHON bench/convert.py "$PROPOSER_GGUF" "$WEIGHTS/proposer" ;;
+        serve) serve "$WEIGHTS/solver" solver 8001 "${SOLVER_MEMORY:-0.3}" "$SOLVER_GPU"; stage serve await 8001 ;;
+        room) stage room $PYTHON bench/room.py --solver "$SOLVER" --home "$WORK/home" --out "$WORK/results/room.json" ;;
+        contexts) stage contexts $LORINER train contexts "$CONFIG" $COMMON ;;
+        teach) stage teach $LORINER train teach "$CONFIG" $COMMON ;;
+        sft) CUDA_VISIBLE_DEVICES=${GPU-0} stage sft $LORINER train sft "$CONFIG" $COMMON ;;
+        grpo) CUDA_VISIBLE_DEVICES=${GPU-0} stage grpo $LORINER train grpo "$CONFIG" $COMMON ;;
+        proposers) stage proposers proposers ;;
+        compare) stage compare compare ;;
+        rounds) stage rounds rounds ;;
+        pack) pack ;;
+        all) for each in convert-solver serve room contexts convert-proposer teach sft grpo proposers compare rounds pack; do
+            run "$each"; done ;;
+        *) echo "no stage is called $1" >&2; exit 2 ;;
+    esac
+}
+
+for each in "${@:-all}"; do run "$each"; done

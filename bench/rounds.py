@@ -1,0 +1,103 @@
+"""Rounds in sequence: each proposer adapts each task for some rounds; the current program is tested after
+each.
+
+    python bench/rounds.py --suite rg-unseen --solver MODEL --proposers sft=MODEL,rl=MODEL,catalogue --rounds
+    5
+
+The round accepts by the mean on grade questions; what is reported is the score on test questions, which
+decide nothing. One curve a proposer: the mean over tasks after 0, 1, ... rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from pathlib import Path
+
+from loriner.adapt import Plan, adapt
+from loriner.config import ProposeTable, Settings
+from loriner.harness.contract import from_library
+from loriner.records import Harness
+from loriner.statistics import interval
+from loriner.tasks.base import Task
+from loriner.train.suites import open_suite
+from loriner.workspace import Workspace, workspace
+
+
+async def sequence(
+    opened: Workspace, task: Task, solver: str, proposer: str, arguments: argparse.Namespace
+) -> list[dict[str, float]]:
+    """Test scores by question after each round, the unrevised program first."""
+    plan = Plan(
+        rounds=arguments.rounds, candidates=1, accept="mean", feedback=8, grade=arguments.grade, test=0
+    )
+    start = from_library(task.seed_harness)
+    with opened.run("bench rounds") as (run_id, summary):
+        summary.update(task=task.name, proposer=proposer)
+        lab = opened.evaluator(run_id, opened.model(solver))
+        episode = await adapt(
+            task, start, lab, opened.proposer(proposer), plan=plan, registry=opened.registry
+        )
+        current: Harness = start
+        versions = [current]
+        for each in episode.rounds:
+            current = each.accepted or current
+            versions.append(current)
+        versions += [current] * (arguments.rounds + 1 - len(versions))
+        questions = task.questions("test")[: arguments.test]
+        tested = [await lab.evaluate(task, version, questions, purpose="test") for version in versions]
+    return [dict(each.scores) for each in tested]
+
+
+async def measure(arguments: argparse.Namespace) -> dict[str, object]:
+    """The curve of every proposer, with its parts."""
+    pairs = (each.partition("=") for each in arguments.proposers.split(","))
+    named = {name: model or name for name, _, model in pairs}
+    asked = ProposeTable(prompt_tokens=arguments.prompt_tokens, completion_tokens=arguments.completion_tokens)
+    settings = Settings(home=arguments.home, allow_reduced=True, propose=asked)
+    found: dict[str, object] = {}
+    async with workspace(settings, "adapting") as opened:
+        tasks = open_suite([arguments.suite], ["canonical"], home=settings.home, training=False)
+        for name, model in named.items():
+            runs = await asyncio.gather(
+                *(sequence(opened, task, arguments.solver, model, arguments) for task in tasks.values())
+            )
+            curve = []
+            for at in range(arguments.rounds + 1):
+                scores = [score for run in runs for score in run[at].values()]
+                each = interval(scores)
+                curve.append(
+                    {"round": at, "score": each.mean, "low": each.low, "high": each.high, "n": each.n}
+                )
+            by_task = {
+                task: [sum(part.values()) / len(part) for part in run]
+                for task, run in zip(tasks, runs, strict=True)
+            }
+            found[name] = {"model": model, "curve": curve, "by_task": by_task}
+            print(f"{name:<12}" + " ".join(f"{point['score']:.3f}" for point in curve), flush=True)
+        for task in tasks.values():
+            await task.close()
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--suite", default="rg-unseen")
+    parser.add_argument("--solver", required=True)
+    parser.add_argument("--proposers", required=True)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--grade", type=int, default=12)
+    parser.add_argument("--test", type=int, default=12)
+    parser.add_argument("--prompt-tokens", type=int, default=6_000)
+    parser.add_argument("--completion-tokens", type=int, default=2_048)
+    parser.add_argument("--home", type=Path, default=Path(".loriner"))
+    parser.add_argument("--out", type=Path, default=Path("rounds.json"))
+    arguments = parser.parse_args()
+    arguments.out.write_text(json.dumps(asyncio.run(measure(arguments)), indent=2), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
