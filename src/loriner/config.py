@@ -70,16 +70,6 @@ class AdaptTable(Table):
     """Show the proposer the right answers of feedback questions."""
 
 
-class EvaluateTable(Table):
-    """What `evaluate` scores; task, solver and harness are in `adapt`."""
-
-    split: Split = "grade"
-    limit: int | None = Field(default=None, ge=1)
-    """Questions at most."""
-    samples: int = Field(default=1, ge=1)
-    """Trials of each question."""
-
-
 class CompareTable(Table):
     """What `compare` sets against each other. How each search works is in `adapt`."""
 
@@ -95,6 +85,20 @@ class CompareTable(Table):
     """So much of it; None takes what `sequential` used."""
     temperature: float = Field(default=0.7, gt=0, le=2)
     """At which `sampling` samples the seed program, where that asks for less."""
+
+
+class EvaluateTable(Table):
+    """What `evaluate` scores. A run keeps it, so that it can be resumed by its id alone."""
+
+    suite: str | None = None
+    """Task names and suites with commas between them; None is the task of `adapt`."""
+    harnesses: list[str] = Field(default_factory=list)
+    """None here: the harness of `adapt`, or else each task's own seed."""
+    split: Split = "grade"
+    limit: int | None = Field(default=None, ge=1)
+    """Questions of a task at most."""
+    samples: int = Field(default=1, ge=1)
+    """Trials of each question."""
 
 
 class ProposeTable(Table):

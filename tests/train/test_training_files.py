@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from loriner.errors import ConfigError
+from loriner.tasks.suites import spelt_out
 from loriner.train.estimate import of_grpo, of_sft
 from loriner.train.exercise import require_divisible
 from loriner.train.settings import load
-from loriner.train.suites import task_names
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 FILES = sorted(CONFIGS.glob("*.toml"))
@@ -68,7 +68,7 @@ def test_worked_estimates() -> None:
 
 
 def test_suites_are_spelt_out_and_each_task_is_taken_once() -> None:
-    assert task_names(["rg-hard", "rg:ab", "mine"])[-2:] == ("rg:sokoban", "mine")
+    assert spelt_out(["rg-hard", "rg:ab", "mine"])[-2:] == ("rg:sokoban", "mine")
 
 
 @pytest.mark.parametrize(

@@ -128,14 +128,13 @@ async def _compare(settings: Settings, given: Globals, resume: str | None) -> st
         return run_id
 
 
-def _names(settings: Settings) -> list[str]:
+def _names(settings: Settings) -> tuple[str, ...]:
     """The tasks that are compared: those given, suites spelt out, or the one of `adapt`."""
-    from loriner.tasks.suites import task_names
+    from loriner.tasks.suites import spelt_out
     from loriner.workspace import named
 
     given = settings.compare.tasks or [named(settings.adapt.task, "task", "TASK")]
-    found = [name for each in given for name in settings.suites.get(each) or task_names(each)]
-    return list(dict.fromkeys(found))
+    return spelt_out(given, settings.suites)
 
 
 def _entry(opened: Workspace, settings: Settings, name: str) -> Entry:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -36,19 +37,28 @@ def register(app: typer.Typer) -> None:
 TaskArgument = Annotated[
     str | None, typer.Argument(help="A task name, rg:FAMILY, or a task folder; default: from loriner.toml.")
 ]
+TasksArgument = Annotated[
+    str | None, typer.Argument(help="As for adapt; or a suite; or several, with commas between them.")
+]
 SolverOption = Annotated[str | None, typer.Option(help="The frozen model that answers.")]
 HarnessOption = Annotated[str | None, typer.Option(help="A version, library:NAME or a file.")]
 
 
 def evaluate(
     context: typer.Context,
-    task: TaskArgument = None,
+    task: TasksArgument = None,
     solver: SolverOption = None,
-    harness: HarnessOption = None,
+    harness: Annotated[
+        list[str] | None,
+        typer.Option(help="As for adapt, or `library` for all of it; may be given several times."),
+    ] = None,
     split: Annotated[str | None, typer.Option(help="feedback, grade (default) or test.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Questions at most.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Questions of a task at most.")] = None,
     samples: Annotated[int | None, typer.Option(min=1, help="Trials of each question.")] = None,
-    fail_under: Annotated[float | None, typer.Option(help="Exit 1 when the mean is below this.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Also write the table there, as Markdown.")
+    ] = None,
+    fail_under: Annotated[float | None, typer.Option(help="Exit 1 when a mean is below this.")] = None,
     max_usd: MaxUsd = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
@@ -59,15 +69,19 @@ def evaluate(
     resume: Resume = None,
     replay: Replay = None,
 ) -> None:
-    """Scores one harness on a task, with n and a 95 % interval."""
-    from loriner.cli import documents, render
+    """Scores harnesses on a task, on several or on a suite, each with n and a 95 % interval."""
+    from loriner.cli import documents, render, suites
+    from loriner.config import changed
+    from loriner.errors import ConfigError
     from loriner.tasks.splits import split_named
 
     given: Globals = context.obj
     settings = given.settings(
         cache=False if no_cache else None,
-        adapt={"task": task, "solver": solver, "harness": harness},
+        adapt={"solver": solver},
         evaluate={
+            "suite": task,
+            "harnesses": harness,
             "split": None if split is None else split_named(split),
             "limit": limit,
             "samples": samples,
@@ -80,7 +94,16 @@ def evaluate(
             "minutes": max_minutes,
         },
     )
-    settings = earlier(settings, "evaluate", resume, replay, harness)
+    settings = earlier(settings, "evaluate", resume, replay)
+    if replay is not None:
+        settings = changed(settings, evaluate={"harnesses": harness})
+    plan = suites.plan_of(settings, whole=out is not None)
+    if plan is not None:
+        if dry_run or replay:
+            raise ConfigError("--dry-run and --replay are for one harness on one task: name one of each")
+        suites.evaluate_all(settings, given, plan, resume=resume, out=out, fail_under=fail_under)
+        return
+    settings = suites.single(settings)
     if dry_run:
         print_estimate(given, asyncio.run(_estimate(settings)))
         return

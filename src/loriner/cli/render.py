@@ -32,7 +32,8 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> 
     listed = [list(row) for row in rows]
     for index, name in enumerate(columns):
         numeric = bool(listed) and all(isinstance(row[index], (int, float)) for row in listed)
-        made.add_column(name, justify="right" if numeric else "left", overflow="fold")
+        whole = index == 0 and all(len(_cell(row[0])) <= BAR_WIDTH for row in listed)
+        made.add_column(name, justify="right" if numeric else "left", overflow="fold", no_wrap=whole)
     for row in listed:
         made.add_row(*(escape(_cell(each)) for each in row))
     console().print(made)

@@ -1,4 +1,4 @@
-"""`tasks list | show | check | new`."""
+"""`tasks list | show | check | new | freeze`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from loriner.cli import freezing
 from loriner.cli.globals import Globals
 
 if TYPE_CHECKING:
     from loriner.tasks.base import Task
 
 app = typer.Typer(help="Tasks: questions with a scorer.", no_args_is_help=True)
+freezing.register(app)
 
 TaskArgument = Annotated[str, typer.Argument(help="A task name, rg:FAMILY, or a task folder.")]
+ShownArgument = Annotated[str, typer.Argument(help="The same, or a suite.")]
 
 
 def _open(context: typer.Context, name: str) -> Task:
@@ -27,27 +30,50 @@ def _open(context: typer.Context, name: str) -> Task:
 
 @app.command("list")
 def list_(context: typer.Context) -> None:
-    """The tasks that can be named."""
+    """The suites, the tasks and the families that can be named."""
     from loriner.cli import documents, render
-    from loriner.tasks.named import known_tasks
+    from loriner.tasks.families import FAMILIES, WITHOUT_GOLD
+    from loriner.tasks.grading import DATASETS
+    from loriner.tasks.named import registered_tasks
+    from loriner.tasks.suites import SUITES, spelt_out
 
     given: Globals = context.obj
-    own = given.settings().task
-    names = [*([own.name] if own else []), *known_tasks()]
+    settings = given.settings()
+    own = {name: list(spelt_out([name], settings.suites)) for name in settings.suites}
+    suites = {name: list(tasks) for name, tasks in {**SUITES, **own}.items()}
+    groups = {
+        "own": [settings.task.name] if settings.task else [],
+        "registered": list(registered_tasks()),
+        "questions over documents": ["fictional", *(f"{name}:FILE" for name in DATASETS)],
+        "families": [f"rg:{family}" for family in FAMILIES if family not in WITHOUT_GOLD],
+    }
     if given.json:
-        documents.emit(names)
-    else:
-        render.table("Tasks", ["name"], [[name] for name in names])
-        typer.echo("Also: the path of a task folder (loriner tasks new NAME writes one)")
+        documents.emit({"suites": suites, **groups})
+        return
+    render.table("Suites", ["name", "tasks"], [[name, len(tasks)] for name, tasks in suites.items()])
+    render.table(
+        "Tasks", ["kind", "names"], [[name, ", ".join(each)] for name, each in groups.items() if each]
+    )
+    typer.echo(
+        "A family also as rg:FAMILY:strict and rg:FAMILY+varied (docs/tasks.md); a task of your own by the "
+        "path of its folder (loriner tasks new NAME writes one)"
+    )
 
 
 @app.command()
-def show(context: typer.Context, task: TaskArgument) -> None:
-    """What a task asks, how it scores, and one question of its feedback split with the target."""
+def show(context: typer.Context, task: ShownArgument) -> None:
+    """What a task asks, how it scores, and one question of its feedback split with the target; or what is in
+    a suite.
+    """
     from loriner.cli import documents, render
     from loriner.tasks.base import SPLITS
+    from loriner.tasks.suites import spelt_out
 
     given: Globals = context.obj
+    tasks = spelt_out([task], given.settings().suites)
+    if tasks != (task,):
+        freezing.show_suite(given, task, tasks)
+        return
     opened = _open(context, task)
     counts = {split: len(opened.questions(split)) for split in SPLITS}
     example = next(iter(opened.questions("feedback")), None)

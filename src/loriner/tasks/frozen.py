@@ -88,6 +88,15 @@ def read_frozen(frozen: Frozen) -> list[Item]:
         return [json.loads(line) for line in lines]
 
 
+def is_frozen(family: str, home: Path) -> bool:
+    """Whether all splits of a family, at its default size, are made under `home`.
+
+    Raises:
+        MissingExtra: reasoning-gym is not installed.
+    """
+    return _shelf(home, library_version(), family, default_n(family)).holds(FROZEN_SPLITS)
+
+
 def library_version() -> str:
     """The installed version of reasoning-gym, found without importing it.
 

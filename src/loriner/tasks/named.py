@@ -95,7 +95,12 @@ def _open_fictional(name: str) -> Task:
 def known_tasks() -> tuple[str, ...]:
     """Every name that can be opened without a file: the registered ones, the made-up wiki, the families."""
     families = [f"rg:{family}" for family in FAMILIES if family not in WITHOUT_GOLD]
-    return (*sorted(_registered()), "fictional", *families)
+    return (*registered_tasks(), "fictional", *families)
+
+
+def registered_tasks() -> tuple[str, ...]:
+    """The names under which installed packages offer tasks."""
+    return tuple(sorted(_registered()))
 
 
 def _registered() -> Mapping[str, EntryPoint]:

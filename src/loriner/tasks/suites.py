@@ -1,11 +1,15 @@
-"""Named sets of tasks: the Reasoning Gym suites, each in the canonical and the format-varied setting."""
+"""Named sets of tasks: the Reasoning Gym suites, each in the canonical and the format-varied setting, and a
+person's own."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
 
 from loriner.errors import TaskError
+from loriner.tasks.grading import DATASETS
 
 TRAIN = ("codeio", "maze", "rotten_oranges", "simple_geometry", "tower_of_hanoi")
 """The five training families of arXiv 2609.35738."""
@@ -71,18 +75,54 @@ SUITES: Mapping[str, tuple[str, ...]] = {
 """Task names of each suite."""
 
 
-def task_names(name: str) -> tuple[str, ...]:
-    """The tasks of a suite; a name that is no suite stands for itself.
+Own = Mapping[str, Sequence[str]]
+"""A person's own suites: names of tasks, or of the suites above, by the suite's name."""
+
+
+def task_names(name: str, own: Own = MappingProxyType({})) -> tuple[str, ...]:
+    """The tasks of a suite, an own one or one of the above; a name that is no suite stands for itself.
 
     Raises:
         TaskError: a name that reads like a suite's (`rg-...`) but is none.
     """
+    if name in own:  # a suite that holds itself ends here, as a name that no task has
+        return spelt_out(own[name], {each: own[each] for each in own if each != name})
     if name in SUITES:
         return SUITES[name]
     if name.startswith("rg-"):
-        near = difflib.get_close_matches(name, SUITES, 1)
+        near = difflib.get_close_matches(name, [*own, *SUITES], 1)
         raise TaskError(
             f"no suite is called {name!r}; "
-            + (f"did you mean {near[0]}?" if near else f"expected one of {', '.join(SUITES)}")
+            + (f"did you mean {near[0]}?" if near else f"expected one of {', '.join([*own, *SUITES])}")
         )
     return (name,)
+
+
+def spelt_out(names: Iterable[str], own: Own = MappingProxyType({})) -> tuple[str, ...]:
+    """The tasks that the names stand for, suites spelt out, each once.
+
+    Raises:
+        TaskError: as `task_names`.
+    """
+    return tuple(dict.fromkeys(task for name in names for task in task_names(name, own)))
+
+
+def families_of(tasks: Iterable[str]) -> tuple[str, ...]:
+    """The Reasoning Gym families that the tasks take their questions from, each once."""
+    names = (task.removeprefix("rg:") for task in tasks if task.startswith("rg:"))
+    return tuple(dict.fromkeys(name.partition(":")[0].partition("+")[0] for name in names))
+
+
+def split_names(text: str) -> tuple[str, ...]:
+    """The names in a text with commas between them. The comma of `musique:FILE,CORPUS` parts no names."""
+    names: list[str] = []
+    for part in filter(None, map(str.strip, text.split(","))):
+        if names and _wants_corpus(names[-1]) and Path(part.partition(":")[0]).is_file():
+            names[-1] += f",{part}"
+        else:
+            names.append(part)
+    return tuple(names)
+
+
+def _wants_corpus(name: str) -> bool:
+    return name.partition(":")[0] in DATASETS and "," not in name

@@ -15,18 +15,13 @@ from loriner.tasks.base import Task
 from loriner.tasks.format_varied import VariedTask
 from loriner.tasks.named import open_task
 from loriner.tasks.reasoning_gym import TRAINING, open_family
-from loriner.tasks.suites import task_names as spelt_out
+from loriner.tasks.suites import spelt_out
 from loriner.train.contexts import State
 from loriner.train.renaming import renamed
 from loriner.train.settings import ContextsTable, Setting
 
 VARIED = "+varied"
 """What the format-varied setting adds to the name of a family."""
-
-
-def task_names(names: Iterable[str]) -> tuple[str, ...]:
-    """The task names with every suite spelled out, each once."""
-    return tuple(dict.fromkeys(each for name in names for each in spelt_out(name)))
 
 
 def open_suite(
@@ -42,7 +37,7 @@ def open_suite(
     """
     opened: dict[str, Task] = {}
     for setting in settings:
-        for name in task_names(names):
+        for name in spelt_out(names):
             task = _opened(name, home, training)
             task = VariedTask(task) if setting == "varied" else task
             opened[task.name] = task

@@ -1,0 +1,152 @@
+"""A sheet of scores as tables for people, as Markdown, and as the document of `--json`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loriner.cli import documents, render
+from loriner.sheet import Baseline, Cell, Sheet
+from loriner.statistics import Interval
+
+WIDEST = 6
+"""So many tasks stand beside each other, one harness a row; more make one table for each harness."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+def show(sheet: Sheet, *, json: bool, trials: bool) -> None:
+    """Prints the sheet on stdout."""
+    if json:
+        documents.emit(document(sheet, trials=trials))
+        return
+    for each in tables(sheet):
+        render.table(each.title, each.columns, each.rows)
+    for line in remarks(sheet):
+        render.console().print(line, markup=False, soft_wrap=True)
+
+
+def tables(sheet: Sheet) -> Iterator[Table]:
+    """One table, or one for each harness."""
+    harnesses = sheet.plan.harnesses
+    if len(harnesses) > 1 and len(sheet.plan.tasks) <= WIDEST:
+        yield _side_by_side(sheet)
+    else:
+        yield from (_by_task(sheet, name) for name in harnesses)
+
+
+def _title(sheet: Sheet) -> str:
+    return f"{sheet.plan.suite}, {sheet.plan.split} questions, solver {sheet.solver}"
+
+
+def _by_task(sheet: Sheet, harness: str) -> Table:
+    columns = ["task", "score, 95 % interval", "n", "constant answer", "completed", "calls a trial"]
+    rows = [[cell.task, _text(cell.score, cell), *_beside(cell)] for cell in sheet.of(harness)]
+    mean = sheet.mean(harness)
+    total = ["mean of the tasks", _text(mean), "-" if mean is None else str(mean.n), "", "", ""]
+    return Table(f"{_title(sheet)}, harness {harness}", columns, [*rows, total])
+
+
+def _beside(cell: Cell) -> list[str]:
+    if cell.evaluation is None:
+        return ["-"] * 4
+    n = len(cell.scores)
+    constant = _text(cell.baseline.score)
+    return [str(n), constant, f"{cell.evaluation.completion_rate:.2f}", f"{_calls([cell]):.1f}"]
+
+
+def _side_by_side(sheet: Sheet) -> Table:
+    first = sheet.of(sheet.plan.harnesses[0])
+    heads = [f"{cell.task} (n = {_n(sheet, cell.asked)})" for cell in first]
+    columns = ["harness", *heads, "mean", "calls a trial"]
+    constant = [
+        "(constant answer)",
+        *(_text(_baseline(sheet, cell.asked).score) for cell in first),
+        "-",
+        "0.0",
+    ]
+    rows = [
+        [name, *(_text(cell.score, cell) for cell in cells), _text(sheet.mean(name)), f"{_calls(cells):.1f}"]
+        for name in sheet.plan.harnesses
+        if (cells := sheet.of(name))
+    ]
+    return Table(_title(sheet), columns, [constant, *rows])
+
+
+def _n(sheet: Sheet, asked: str) -> int:
+    return max(len(cell.scores) for cell in sheet.cells if cell.asked == asked)
+
+
+def _baseline(sheet: Sheet, asked: str) -> Baseline:
+    """The baseline of a task, which is the same for every harness that was scored on it."""
+    found = (cell.baseline for cell in sheet.cells if cell.asked == asked and cell.evaluation)
+    return next(found, Baseline())
+
+
+def _calls(cells: Sequence[Cell]) -> float:
+    """Model calls a trial, cached ones too."""
+    n = sum(len(cell.evaluation.trials) for cell in cells if cell.evaluation)
+    return sum(cell.usage.calls for cell in cells) / n if n else 0.0
+
+
+def _text(score: Interval | None, cell: Cell | None = None) -> str:
+    if cell is not None and cell.error is not None:
+        return "not scored"
+    return "-" if score is None else render.interval_text(score)
+
+
+def remarks(sheet: Sheet) -> Iterator[str]:
+    """What the tables do not say: what was not scored and why, and where the run is."""
+    for task, error in sheet.errors.items():
+        yield f"{task} is not in the means: {error}"
+    lost = sum(cell.evaluation.n_infra_errors for cell in sheet.cells if cell.evaluation)
+    if lost:
+        yield f"{lost} trials failed through no fault of a harness and are in no mean."
+    levels = sorted({cell.evaluation.level for cell in sheet.cells if cell.evaluation})
+    yield f"Sandbox level {', '.join(map(str, levels))}. Run {sheet.run_id}: loriner runs show {sheet.run_id}"
+
+
+def markdown(sheet: Sheet) -> str:
+    """The tables in Markdown, each under its title."""
+    return "\n".join(_markdown(each) for each in tables(sheet))
+
+
+def _markdown(table: Table) -> str:
+    lines = [table.columns, ["---"] * len(table.columns), *table.rows]
+    body = "\n".join(
+        "| " + " | ".join(str(each).replace("|", "\\|") for each in line) + " |" for line in lines
+    )
+    return f"{table.title}\n\n{body}\n"
+
+
+def document(sheet: Sheet, *, trials: bool) -> dict[str, Any]:
+    """The sheet as one document: of one harness flat, of several under `harnesses`."""
+    head = {"run": sheet.run_id, "suite": sheet.plan.suite, "solver": sheet.solver, "split": sheet.plan.split}
+    found = [_of_harness(sheet, name, trials) for name in sheet.plan.harnesses]
+    return head | (found[0] if len(found) == 1 else {"harnesses": found})
+
+
+def _of_harness(sheet: Sheet, name: str, trials: bool) -> dict[str, Any]:
+    mean = sheet.mean(name)
+    return {
+        "harness": name,
+        "mean": None if mean is None else documents.of_interval(mean),
+        "tasks": [_of_cell(sheet, cell, trials) for cell in sheet.of(name)],
+    }
+
+
+def _of_cell(sheet: Sheet, cell: Cell, trials: bool) -> dict[str, Any]:
+    if cell.evaluation is None:
+        return {"task": cell.task, "error": str(cell.error)}
+    harness = cell.evaluation.harness_id
+    whole = documents.evaluation(sheet.run_id, cell.task, harness, sheet.solver, cell.evaluation, cell.usage)
+    if not trials:
+        del whole["trials"]
+    constant = cell.baseline.score
+    return {**whole, "constant": None if constant is None else documents.of_interval(constant)}

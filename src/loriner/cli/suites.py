@@ -1,0 +1,109 @@
+"""`evaluate` on many tasks or harnesses at once: what is asked for, the run, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from loriner.cli.globals import Globals
+
+if TYPE_CHECKING:
+    from loriner.config import Settings
+    from loriner.sheet import Plan, Sheet
+
+WHOLE_LIBRARY = "library"
+"""As a harness: each one that ships with the package."""
+
+
+def plan_of(settings: Settings, *, whole: bool = False) -> Plan | None:
+    """The sheet that the settings ask for. None, unless `whole`, where it is one harness on one task.
+
+    Raises:
+        ConfigError: no task is named.
+        TaskError: a name that reads like a suite's but is none.
+    """
+    from loriner.sheet import OWN_SEED, Plan
+    from loriner.tasks.suites import spelt_out, split_names
+    from loriner.workspace import named
+
+    wanted = settings.evaluate
+    own = settings.task.name if settings.task else None
+    suite = named(wanted.suite or settings.adapt.task or own, "task", "TASK")
+    names = split_names(suite)
+    tasks = spelt_out(names, settings.suites)
+    harnesses = _harnesses(wanted.harnesses or [settings.adapt.harness or OWN_SEED])
+    if not whole and tasks == names and len(tasks) == len(harnesses) == 1:
+        return None
+    return Plan(
+        suite=suite,
+        tasks=tasks,
+        harnesses=harnesses,
+        split=wanted.split,
+        limit=wanted.limit,
+        samples=wanted.samples,
+    )
+
+
+def single(settings: Settings) -> Settings:
+    """The settings with the one task and harness where `adapt` has them."""
+    from loriner.config import changed
+
+    asked = settings.evaluate
+    return changed(settings, adapt={"task": asked.suite, "harness": next(iter(asked.harnesses), None)})
+
+
+def _harnesses(given: Sequence[str]) -> tuple[str, ...]:
+    """The names with the whole library spelt out, each once."""
+    from loriner.harness.contract import library_names
+
+    library = [f"library:{name}" for name in library_names()]
+    spelt = [each for name in given for each in (library if name == WHOLE_LIBRARY else [name])]
+    return tuple(dict.fromkeys(spelt))
+
+
+def evaluate_all(
+    settings: Settings,
+    given: Globals,
+    plan: Plan,
+    *,
+    resume: str | None,
+    out: Path | None,
+    fail_under: float | None,
+) -> None:
+    """Fills a sheet as one run and prints it. Ends as the first task that could not be scored says, if one
+    could not, and with 1 where a harness has a mean below `fail_under`.
+    """
+    from loriner.cli import sheets
+
+    sheet = asyncio.run(_fill(settings, given, plan, resume))
+    sheets.show(sheet, json=given.json, trials=given.verbosity > 0)
+    if out is not None:
+        out.write_text(sheets.markdown(sheet), encoding="utf-8")
+        typer.echo(f"wrote {out}", err=True)
+    for error in sheet.errors.values():
+        raise typer.Exit(error.exit_code)
+    means = [found.mean for name in plan.harnesses if (found := sheet.mean(name))]
+    if fail_under is not None and (len(means) < len(plan.harnesses) or min(means) < fail_under):
+        raise typer.Exit(1)
+
+
+async def _fill(settings: Settings, given: Globals, plan: Plan, resume: str | None) -> Sheet:
+    from loriner.cli.progress import watching
+    from loriner.sheet import fill
+    from loriner.workspace import named, workspace
+
+    async with workspace(settings) as opened:
+        solver = opened.model(named(settings.adapt.solver, "solver", "--solver"))
+        with opened.run("evaluate", resume=resume) as (run_id, summary), watching(given.verbosity) as observe:
+            sheet = await fill(opened, plan, opened.evaluator(run_id, solver, observe))
+            summary |= _summary(sheet)
+        return sheet
+
+
+def _summary(sheet: Sheet) -> dict[str, Any]:
+    means = {name: found.mean for name in sheet.plan.harnesses if (found := sheet.mean(name))}
+    return {"task": sheet.plan.suite, "means": means, "not scored": sorted(sheet.errors)}
