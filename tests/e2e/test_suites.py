@@ -105,7 +105,7 @@ def test_a_suite_that_was_stopped_goes_on_where_it_was(
     loriner: Command, two: tuple[str, str], stub: Stub
 ) -> None:
     stub.mind = lambda prompt: adder(prompt) if "How much" not in prompt else "<answer>0</answer>"
-    stub.status = lambda number: 200 if number < 4 else 400  # the second task meets a broken endpoint
+    stub.status = lambda number, prompt: 200 if number < 4 else 400  # the second task meets a broken endpoint
     line = ("--solver", stub.url, "--limit", "4", "--set", "cache=false")
     broken = loriner("evaluate", "pair", *line)
     assert broken.returncode == 3
