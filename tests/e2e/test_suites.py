@@ -110,7 +110,7 @@ def test_a_suite_that_was_stopped_goes_on_where_it_was(
     broken = loriner("evaluate", "pair", *line)
     assert broken.returncode == 3
     assert "can be resumed" in broken.stderr
-    stub.status, before = (lambda number: 200), len(stub.calls)
+    stub.status, before = (lambda number, prompt: 200), len(stub.calls)
     (row,) = json.loads(loriner("runs", "list", "--json").stdout)
     done = loriner("evaluate", "--resume", row["run"], "--json")
     assert done.returncode == 0, done.stderr
