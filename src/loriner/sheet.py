@@ -6,13 +6,13 @@ A task that does not open, or breaks while it is scored, says so in its own cell
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from loriner.config import changed
 from loriner.constant import constant_baseline
 from loriner.errors import ConfigError, HarnessError, LorinerError, TaskError
 from loriner.evaluate import Evaluator
-from loriner.records import Call, Evaluation, Harness, Question, Usage
+from loriner.records import Call, Evaluation, Harness, Question, Trial, Usage
 from loriner.statistics import Interval, interval, stratified
 from loriner.tasks.base import Split, Task
 from loriner.workspace import Workspace, task_of
@@ -44,7 +44,17 @@ class Baseline:
     """What the commonest right answer of a task's feedback questions earns on the questions asked."""
 
     answer: str | None = None
-    score: Interval | None = None
+    scores: tuple[float, ...] = ()
+    """One a question; none where the task has no feedback questions."""
+
+    @property
+    def score(self) -> Interval | None:
+        return interval(self.scores) if self.scores else None
+
+    @property
+    def strict(self) -> Interval | None:
+        """The share of questions that it gets wholly right."""
+        return interval([float(each >= 1.0) for each in self.scores]) if self.scores else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +82,20 @@ class Cell:
         return interval(self.scores) if self.scores else None
 
     @property
+    def strict(self) -> Interval | None:
+        """The same without partial credit: what is not wholly right counts 0."""
+        whole = [_whole(trial) for trial in self.trials]
+        evaluation = self.evaluation and replace(self.evaluation, trials=tuple(whole))
+        return interval(list(evaluation.scores.values())) if evaluation and self.scores else None
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        return self.evaluation.trials if self.evaluation else ()
+
+    @property
     def calls(self) -> list[Call]:
         """All model calls of its trials."""
-        trials = self.evaluation.trials if self.evaluation else ()
-        return [call for trial in trials for call in trial.calls if call.kind == "model"]
+        return [call for trial in self.trials for call in trial.calls if call.kind == "model"]
 
     @property
     def usage(self) -> Usage:
@@ -172,10 +192,14 @@ class _Row:
         except TaskError:  # a task may have none
             return Baseline()
         answer, scores = await constant_baseline(task, known, self.questions)
-        return Baseline(answer=answer, score=interval(list(scores.values())) if scores else None)
+        return Baseline(answer=answer, scores=tuple(scores.values()))
 
     def _failed(self, harness: str, error: LorinerError) -> Cell:
         return Cell(asked=self.asked, harness=harness, task=self.asked, error=error)
+
+
+def _whole(trial: Trial) -> Trial:
+    return trial if trial.score is None else replace(trial, score=float(trial.score >= 1.0))
 
 
 def _usage(call: Call) -> Usage:

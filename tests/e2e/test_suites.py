@@ -46,6 +46,7 @@ def test_a_suite_is_one_run_with_a_score_for_each_task(
     )
     assert document["mean"]["score"] == 1.0
     assert document["mean"]["n"] == 12
+    assert all(each["strict"] == each["score"] for each in document["tasks"])
     assert all(each["constant"]["score"] == 0.0 for each in document["tasks"])
     assert all(each["usage"]["calls"] == 6 and "trials" not in each for each in document["tasks"])
     assert len(stub.calls) == 12

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loriner.statistics import interval, least_questions, paired, pooled, pooled_paired, sign_flip
+from loriner.statistics import interval, least_questions, paired, pooled, pooled_paired, sign_flip, stratified
 
 NOISE = 0.03
 """How far an end moves from one set of draws to another, in the smallest samples."""
@@ -34,6 +34,22 @@ def test_order_of_questions_is_nothing(sample: list[float], rng) -> None:
     zero = dict.fromkeys(names, 0.0)
     backwards = dict(reversed(list(names.items())))
     assert paired(zero, names) == paired(zero, backwards)
+
+
+@settings(max_examples=20)
+@given(st.lists(samples, min_size=1, max_size=4))
+def test_groups_weigh_the_same_and_one_group_is_an_interval(groups: list[list[float]]) -> None:
+    found = stratified(groups)
+    assert found.mean == pytest.approx(sum(sum(each) / len(each) for each in groups) / len(groups))
+    assert 0 <= found.low <= found.mean <= found.high <= 1
+    assert found.n == sum(map(len, groups))
+    assert stratified(groups[:1]) == interval(groups[0])
+
+
+def test_many_tasks_say_more_than_one() -> None:
+    one = [0.0, 1.0, 1.0, 0.0, 1.0]
+    first, three = interval(one), stratified([one, one, one])
+    assert three.high - three.low < first.high - first.low
 
 
 @settings(max_examples=40, deadline=None)

@@ -12,7 +12,7 @@ from loriner.tasks.check import check
 from loriner.tasks.families import FAMILIES, RUNS_ANSWERS, WITHOUT_GOLD, WON_BY_WRONG_ANSWERS
 from loriner.tasks.named import open_task
 from loriner.tasks.scaffold import scaffold
-from loriner.tasks.suites import FAMILY_SUITES, SUITES, task_names
+from loriner.tasks.suites import FAMILY_SUITES, SUITES, families_of, spelt_out, split_names, task_names
 
 
 def test_suites_have_their_sizes_and_share_no_family():
@@ -39,6 +39,28 @@ def test_a_suite_stands_for_its_tasks_in_either_setting():
     assert len(SUITES) == 8
     with pytest.raises(TaskError, match="did you mean rg-unseen"):
         task_names("rg-unsen")
+
+
+def test_own_suites_hold_tasks_and_suites():
+    own = {"mine": ["rg-hard", "rg:ab", "tasks/x"], "round": ["round", "mine"], "rg-own": ["rg:gcd"]}
+    assert spelt_out(["mine", "rg:gcd"], own) == (*SUITES["rg-hard"], "tasks/x", "rg:gcd")
+    assert task_names("round", own) == ("round", *SUITES["rg-hard"], "tasks/x")
+    assert task_names("rg-own", own) == ("rg:gcd",)
+    with pytest.raises(TaskError, match="did you mean rg-own"):
+        task_names("rg-ow", own)
+
+
+def test_families_are_those_behind_settings_and_marks():
+    assert families_of(["rg:ab+varied", "rg:ab:strict", "fictional", "rg:gcd"]) == ("ab", "gcd")
+
+
+def test_a_corpus_stays_with_its_questions(tmp_path):
+    file = tmp_path / "corpus.jsonl"
+    file.write_text("{}")
+    with_corpus = f"musique:q.jsonl,{file}:train"
+    assert split_names(f"rg:ab, {with_corpus},fictional,") == ("rg:ab", with_corpus, "fictional")
+    assert split_names("musique:a.jsonl,hotpotqa:b.jsonl") == ("musique:a.jsonl", "hotpotqa:b.jsonl")
+    assert split_names("tasks/x,tasks/y") == ("tasks/x", "tasks/y")
 
 
 def test_a_suite_is_no_task(tmp_path):

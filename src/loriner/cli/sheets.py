@@ -46,19 +46,22 @@ def _title(sheet: Sheet) -> str:
 
 
 def _by_task(sheet: Sheet, harness: str) -> Table:
-    columns = ["task", "score, 95 % interval", "n", "constant answer", "completed", "calls a trial"]
+    columns = ["task", "score, 95 % interval", "right", "n", "constant answer", "right", "calls a trial"]
     rows = [[cell.task, _text(cell.score, cell), *_beside(cell)] for cell in sheet.of(harness)]
     mean = sheet.mean(harness)
-    total = ["mean of the tasks", _text(mean), "-" if mean is None else str(mean.n), "", "", ""]
+    total = ["mean of the tasks", _text(mean), "", "-" if mean is None else str(mean.n), "", "", ""]
     return Table(f"{_title(sheet)}, harness {harness}", columns, [*rows, total])
 
 
 def _beside(cell: Cell) -> list[str]:
-    if cell.evaluation is None:
-        return ["-"] * 4
-    n = len(cell.scores)
-    constant = _text(cell.baseline.score)
-    return [str(n), constant, f"{cell.evaluation.completion_rate:.2f}", f"{_calls([cell]):.1f}"]
+    """What stands beside a score: partial credit left out, n, the constant answer's both scores, calls."""
+    base = cell.baseline
+    n = str(len(cell.scores)) if cell.scores else "-"
+    return [_share(cell.strict), n, _text(base.score), _share(base.strict), f"{_calls([cell]):.1f}"]
+
+
+def _share(score: Interval | None) -> str:
+    return "-" if score is None else f"{score.mean:.2f}"
 
 
 def _side_by_side(sheet: Sheet) -> Table:
@@ -91,7 +94,7 @@ def _baseline(sheet: Sheet, asked: str) -> Baseline:
 
 def _calls(cells: Sequence[Cell]) -> float:
     """Model calls a trial, cached ones too."""
-    n = sum(len(cell.evaluation.trials) for cell in cells if cell.evaluation)
+    n = sum(len(cell.trials) for cell in cells)
     return sum(cell.usage.calls for cell in cells) / n if n else 0.0
 
 
@@ -133,10 +136,9 @@ def document(sheet: Sheet, *, trials: bool) -> dict[str, Any]:
 
 
 def _of_harness(sheet: Sheet, name: str, trials: bool) -> dict[str, Any]:
-    mean = sheet.mean(name)
     return {
         "harness": name,
-        "mean": None if mean is None else documents.of_interval(mean),
+        "mean": _score(sheet.mean(name)),
         "tasks": [_of_cell(sheet, cell, trials) for cell in sheet.of(name)],
     }
 
@@ -148,5 +150,13 @@ def _of_cell(sheet: Sheet, cell: Cell, trials: bool) -> dict[str, Any]:
     whole = documents.evaluation(sheet.run_id, cell.task, harness, sheet.solver, cell.evaluation, cell.usage)
     if not trials:
         del whole["trials"]
-    constant = cell.baseline.score
-    return {**whole, "constant": None if constant is None else documents.of_interval(constant)}
+    return {
+        **whole,
+        "strict": _score(cell.strict),
+        "constant": _score(cell.baseline.score),
+        "constant_strict": _score(cell.baseline.strict),
+    }
+
+
+def _score(score: Interval | None) -> dict[str, Any] | None:
+    return None if score is None else documents.of_interval(score)

@@ -1,0 +1,59 @@
+"""A sheet's figures: partial and strict scores, means over tasks, what is left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from loriner.errors import TaskError
+from loriner.records import Call, Evaluation, Status, Trial
+from loriner.sheet import Baseline, Cell, Plan, Sheet
+
+
+def cell(task: str, scores: list[float | None], harness: str = "a") -> Cell:
+    call = Call(kind="model", request={}, reply="", prompt_tokens=3, usd=0.5)
+    trials = tuple(
+        Trial(
+            harness_id="0" * 64,
+            question_id=str(number),
+            status=Status.WRONG,
+            score=score,
+            calls=(call, Call(kind="search", request={}, reply="")),
+        )
+        for number, score in enumerate(scores)
+    )
+    evaluation = Evaluation(harness_id="0" * 64, purpose="grade", trials=trials)
+    return Cell(asked=task, task=task, harness=harness, evaluation=evaluation)
+
+
+def sheet(*cells: Cell) -> Sheet:
+    plan = Plan(suite="mine", tasks=tuple(each.asked for each in cells), harnesses=("a",))
+    return Sheet(run_id="r", solver="s", plan=plan, cells=cells)
+
+
+def test_strict_leaves_partial_credit_out_and_unscored_trials_too():
+    found = cell("x", [1.0, 0.5, 0.0, None])
+    assert found.score.mean == pytest.approx(0.5)
+    assert found.strict.mean == pytest.approx(1 / 3)
+    assert found.score.n == found.strict.n == 3
+    baseline = Baseline(answer="7", scores=(1.0, 0.2))
+    assert (baseline.score.mean, baseline.strict.mean) == (0.6, 0.5)
+
+
+def test_each_task_weighs_the_same_however_many_questions_it_has():
+    made = sheet(cell("x", [1.0]), cell("y", [0.0] * 9))
+    assert made.mean("a").mean == 0.5
+    assert made.mean("a").n == 10
+
+
+def test_what_was_not_scored_is_in_no_mean_and_is_named():
+    broken = Cell(asked="z", task="z", harness="a", error=TaskError("it is broken"))
+    made = sheet(cell("x", [1.0, 1.0]), broken, cell("y", [None]))
+    assert made.mean("a").mean == 1.0
+    assert {task: str(error) for task, error in made.errors.items()} == {"z": "it is broken"}
+    assert broken.score is broken.strict is None
+    assert sheet(broken).mean("a") is None
+
+
+def test_usage_counts_model_calls_only():
+    used = cell("x", [1.0, 0.0]).usage
+    assert (used.calls, used.prompt_tokens, used.usd) == (2, 6, 1.0)
