@@ -34,7 +34,7 @@ from loriner.runtime.levels import Isolation
 
 PROGRAMS = Path(__file__).parent / "programs"
 GOLD = "GOLD-IS-" + "42"
-LIMITS = Limits(cpu_s=1, wall_s=20, total_s=60, memory_bytes=192 * 2**20, n_calls=8, n_tool_calls=8)
+LIMITS = Limits(cpu_s=1, wall_s=200, total_s=240, memory_bytes=192 * 2**20, n_calls=8, n_tool_calls=8)
 ORDINARY = (
     "import json\n\n\ndef solve(model, question):\n    return json.loads(json.dumps(model(question)))\n"
 )
@@ -210,7 +210,7 @@ async def _hostile(runtime: LocalRuntime, case: Case, question: str) -> Verdict:
 
 
 async def _ordinary(runtime: LocalRuntime, n: int) -> str:
-    limits = replace(LIMITS, cpu_s=10, wall_s=60)
+    limits = replace(LIMITS, cpu_s=10)
     verdict = await runtime.run(Program(source=ORDINARY, question=f"question {n}"), Services(), limits)
     return "" if verdict.answer == f"QUESTION {n}" else repr(verdict)
 

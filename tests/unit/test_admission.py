@@ -49,6 +49,7 @@ async def test_runs_wait_for_memory_but_one_is_always_let_in() -> None:
                 pass
     async with memory.hold(free // 4), memory.hold(free // 4):
         free //= 4
+        await asyncio.sleep(0.1)
         blocked = asyncio.create_task(memory.hold(free).__aenter__())
         await asyncio.sleep(0.1)
         assert not blocked.done()

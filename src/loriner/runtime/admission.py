@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -12,6 +13,7 @@ from pathlib import Path
 _MEMORY_RESERVE = 0.1
 """Share of the machine's memory that new runs leave free."""
 _RECHECK_S = 0.05
+"""How often free memory is asked for, at most."""
 
 
 class Slots:
@@ -54,6 +56,8 @@ class Memory:
         self._free_bytes = free_bytes or free_memory_bytes
         self._reserve = int(_MEMORY_RESERVE * total_memory_bytes())
         self._n_begun = 0
+        self._known: tuple[float, int | None] = (-1.0, None)
+        """Free memory, and when it was asked for."""
 
     @asynccontextmanager
     async def hold(self, memory_bytes: int) -> AsyncIterator[None]:
@@ -67,7 +71,9 @@ class Memory:
             self._n_begun -= 1
 
     def _fits(self, memory_bytes: int) -> bool:
-        free = self._free_bytes()
+        if (now := time.monotonic()) > self._known[0] + _RECHECK_S:
+            self._known = now, self._free_bytes()
+        free = self._known[1]
         at_work = min(self._n_begun + 1, self._n_at_work)
         return free is None or free - at_work * memory_bytes >= self._reserve
 

@@ -14,14 +14,12 @@ import os
 import platform
 import resource
 import signal
-import socket
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from loriner.runtime import landlock, seccomp
-from loriner.runtime.wire import Frame
 
 T = TypeVar("T")
 
@@ -31,8 +29,10 @@ _SET_CHILD_SUBREAPER = 36
 _CAP_AMBIENT, _CAP_AMBIENT_CLEAR_ALL = 47, 4
 _CAPABILITY_VERSION = 0x20080522
 _NOBODY = 65534
-_N_FILES = 64
 _CHANNEL = 3
+_OWN_FILE = os.fsencode(__file__)
+_AF_UNIX, _F_SETOWN = 1, 8
+_N_WARM_UP = 20
 _OUT_OF_THE_WAY = 256
 """A descriptor that no child's stream or channel takes."""
 
@@ -53,7 +53,9 @@ class Cage:
         self._wanted = frozenset(guards)
         self._applied = self._wanted - frozenset(omitted)
         self._libc = ctypes.CDLL(None, use_errno=True)
-        self._gaps: list[str] = []
+        self._inherited_gaps: list[str] = []
+        self._parent_death = ctypes.c_int()
+        self._parent_death_pointer = ctypes.pointer(self._parent_death)
         known = landlock.abi(self._libc)
         self.abi = known if abi_limit is None else min(known, abi_limit)
         """The version of Landlock in use."""
@@ -88,7 +90,7 @@ class Cage:
         return self._filter is not None
 
     def harden_zygote(self) -> None:
-        """Guards that children inherit. Root becomes nobody where the standard library stays readable.
+        """Guards that children inherit, and their test. Root becomes nobody if the library stays readable.
 
         What a child leaves behind becomes this process's child, to be killed here.
         """
@@ -103,6 +105,8 @@ class Cage:
         if sys.platform == "linux":
             self._libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self._die_with_parent()
+        self._inherited_gaps = [guard for guard in self._wanted if not self._holds_in_zygote(guard)]
+        self._warm_up()
 
     def _drop_capabilities(self) -> None:
         self._libc.prctl(_CAP_AMBIENT, _CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
@@ -118,46 +122,66 @@ class Cage:
         if "pdeathsig" in self._applied:
             self._libc.prctl(_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
-    def enter(self, request: Frame, parent: int) -> None:
-        """Confines the calling process for good, to its standard streams and its channel. Raises OSError."""
+    def _warm_up(self) -> None:
+        """Makes the calls that each child makes, in vain: what the interpreter keeps of them is inherited."""
+        for _ in range(_N_WARM_UP):
+            _refused(errno.ENOENT, self._libc.open(b"", os.O_RDONLY))
+            _refused(errno.EAFNOSUPPORT, self._libc.socket(-1, 0, 0))
+            _refused(errno.EBADF, self._libc.fcntl(-1, _F_SETOWN, 1))
+            core = resource.getrlimit(resource.RLIMIT_CORE)
+            for what, soft, hard in _rows((-1, 0, 0, resource.RLIMIT_CORE, *core)):
+                resource.setrlimit(what, (soft, hard))
+            with contextlib.suppress(OSError):
+                landlock.restrict(self._libc, -1)
+
+    def _holds_in_zygote(self, guard: str) -> bool:
+        match guard:
+            case "no_new_privs":
+                return bool(self._libc.prctl(_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
+            case "dumpable":
+                return bool(self._libc.prctl(_GET_DUMPABLE, 0, 0, 0, 0) == 0)
+            case "capabilities":
+                header, sets = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)()
+                return self._libc.capget(header, sets) == 0 and not any(sets)
+        return True
+
+    def enter(self, limits: Sequence[int], parent: int) -> None:
+        """Confines the calling process for good, to its standard streams and its channel.
+
+        `limits` has a resource, its soft and its hard limit in turn. Raises OSError, ValueError.
+        """
         self._die_with_parent()
+        self._libc.prctl(_GET_PDEATHSIG, self._parent_death_pointer, 0, 0, 0)
         if os.getppid() != parent:
             os._exit(0)
         if "rlimits" in self._applied:
-            _limit(request)
+            for what, soft, hard in _rows(limits):
+                resource.setrlimit(what, (soft, hard))
         if self._ruleset is not None:
             landlock.restrict(self._libc, self._ruleset)
         os.closerange(_CHANNEL + 1, 2**16)
-        self._gaps = list(self._unset())
         if self._filter is not None:
             self._filter.load(self._libc)
 
-    def gaps(self, request: Frame, parent: int) -> list[str]:
-        """The wanted guards that do not hold, by trying."""
+    def gaps(self, limits: Sequence[int]) -> list[str]:
+        """The wanted guards that do not hold, by trying: a few calls, since it is a part of every run."""
+        wanted = self._wanted
         if "selftest" not in self._applied:
             return []
-        limited = "rlimits" not in self._wanted or _limited(request)
-        files = "landlock" not in self._wanted or _fails(errno.EACCES, lambda: os.open(__file__, os.O_RDONLY))
-        calls = "seccomp" not in self._wanted or all(_calls_fail(parent))
-        found = (("rlimits", limited), ("landlock", files), ("seccomp", calls))
-        return [*self._gaps, *(guard for guard, holds in found if not holds)]
-
-    def _unset(self) -> Iterator[str]:
-        """The guards that can only be read before the filter stands."""
-        read = self._libc.prctl
-        parent_death = ctypes.c_int()
-        read(_GET_PDEATHSIG, ctypes.byref(parent_death), 0, 0, 0)
-        holds = {
-            "pdeathsig": parent_death.value == signal.SIGKILL,
-            "no_new_privs": read(_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1,
-            "dumpable": read(_GET_DUMPABLE, 0, 0, 0, 0) == 0,
-            "capabilities": self._powerless(),
-        }
-        return (guard for guard, on in holds.items() if guard in self._wanted and not on)
-
-    def _powerless(self) -> bool:
-        header, sets = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)()
-        return self._libc.capget(header, sets) == 0 and not any(sets)
+        gaps = list(self._inherited_gaps)
+        if "pdeathsig" in wanted and self._parent_death.value != signal.SIGKILL:
+            gaps.append("pdeathsig")
+        if "rlimits" in wanted:
+            for what, soft, hard in _rows(limits):
+                if resource.getrlimit(what) != (soft, hard):
+                    gaps.append("rlimits")
+        if "landlock" in wanted and not _refused(errno.EACCES, self._libc.open(_OWN_FILE, os.O_RDONLY)):
+            gaps.append("landlock")
+        if "seccomp" in wanted and not _refused(errno.ENETUNREACH, self._libc.socket(_AF_UNIX, 1, 0)):
+            gaps.append("seccomp")
+        if "arguments" in wanted and not _refused(errno.EPERM, self._libc.fcntl(_CHANNEL, _F_SETOWN, 1)):
+            gaps.append("arguments")
+        return gaps
 
 
 def _works_as_nobody() -> bool:
@@ -181,45 +205,13 @@ def _become_nobody() -> None:
     os.setresuid(_NOBODY, _NOBODY, _NOBODY)
 
 
-def _limits(request: Frame) -> dict[int, tuple[int, int]]:
-    """Soft and hard limits. At the CPU limit comes a signal of its own, and a second later SIGKILL."""
-    equal = {
-        resource.RLIMIT_AS: request["memory_bytes"],
-        resource.RLIMIT_FSIZE: request["output_bytes"],
-        resource.RLIMIT_NOFILE: _N_FILES,
-        resource.RLIMIT_CORE: 0,
-    }
-    cpu_s = request["cpu_s"]
-    return {
-        resource.RLIMIT_CPU: (cpu_s, cpu_s + 1),
-        **{what: (value, value) for what, value in equal.items()},
-    }
+def _rows(limits: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Resource, soft and hard limit; a resource below 0 is padding."""
+    for at in range(0, len(limits), 3):
+        if limits[at] >= 0:
+            yield limits[at], limits[at + 1], limits[at + 2]
 
 
-def _limit(request: Frame) -> None:
-    for what, soft_and_hard in _limits(request).items():
-        with contextlib.suppress(ValueError, OSError):  # macOS has no limit on memory; the self-test tells.
-            resource.setrlimit(what, soft_and_hard)
-
-
-def _limited(request: Frame) -> bool:
-    unlimited = {resource.RLIMIT_AS} if sys.platform == "darwin" else set()
-    limits = _limits(request).items()
-    return all(what in unlimited or resource.getrlimit(what) == value for what, value in limits)
-
-
-def _calls_fail(parent: int) -> Iterator[bool]:
-    own = os.getpid()
-    yield _fails(errno.EPERM, lambda: os.kill(parent, 0))
-    yield _fails(errno.ENETUNREACH, lambda: socket.socket(socket.AF_UNIX))
-    yield _fails(errno.EPERM, lambda: fcntl.fcntl(_CHANNEL, fcntl.F_SETOWN, own))
-    yield _fails(errno.EROFS, lambda: Path("/proc/denied").mkdir())
-
-
-def _fails(number: int, act: Callable[[], object]) -> bool:
-    """Whether `act` fails with the error number by which the guard in question refuses."""
-    try:
-        act()
-    except OSError as error:
-        return error.errno == number
-    return False
+def _refused(number: int, result: int) -> bool:
+    """Whether a call has just failed with the error number by which the guard in question refuses."""
+    return result < 0 and ctypes.get_errno() == number

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import fcntl
 import gc
 import io
 import linecache
 import math
+import mmap
 import os
 import random
 import socket
@@ -33,6 +35,7 @@ _SIGNATURES = {"run_python": ("code",), "search": ("query", "k")}
 _ANSWER_CHARACTERS = 2**18
 _TRACEBACK_FRAMES = 8
 _NO_MEMORY_RESERVE = 2**20
+"""Address space kept back so that a program that ran out of it can still be described."""
 
 
 class BudgetExceeded(RuntimeError):
@@ -194,52 +197,89 @@ def _tool(name: str, line: _Line) -> Callable[..., Any]:
 class _Output(io.RawIOBase):
     """Standard output and error of a program: what is over the limit is dropped quietly."""
 
-    def __init__(self, fd: int, limit: int) -> None:
-        self._descriptor = fd
-        self._left = limit
+    left = 0
+    """Bytes that may still be written."""
 
     def writable(self) -> bool:
         return True
 
     def fileno(self) -> int:
-        return self._descriptor
+        return 1
 
     def write(self, data: Any) -> int:
         size = memoryview(data).nbytes
-        if part := memoryview(data)[: self._left]:
+        if part := memoryview(data)[: self.left]:
             with contextlib.suppress(OSError):
-                self._left -= os.write(self._descriptor, part)
+                self.left -= os.write(1, part)
         return size
+
+
+_OUTPUT = _Output()
+_N_WARM_UP = 40
+_FIRST = """
+import json, math, re
+from tools import search
+def solve(model, question):
+    return re.sub("[?]", "", model(f"{question}!", max_tokens=8)) or json.dumps([math.pi])
+"""
 
 
 def run(fd: int) -> NoReturn:
     """Reads a program from `fd`, runs it, sends one terminal frame and ends the process."""
+    gc.enable()
+    perform(fd)
+    os._exit(0)
+
+
+def perform(fd: int) -> None:
+    """Reads a program from `fd`, runs it and sends one terminal frame."""
     program = wire.receive(fd)
-    _settle(program)
-    reserve = bytearray(_NO_MEMORY_RESERVE)
+    _OUTPUT.left = program["output_bytes"]
+    random.seed(program["seed"])
+    reserve = mmap.mmap(-1, _NO_MEMORY_RESERVE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     try:
         ending = _script(program) if program["question"] is None else _solve(program, fd)
     except BaseException as error:  # noqa: BLE001 - the one place that turns an exception into a frame
-        del reserve
+        reserve.close()
         ending = _describe(error)
     # A program may have left a tracer, a limit or a patch behind that makes this fail: then it has no answer.
     with contextlib.suppress(BaseException):
         wire.send(fd, ending)
-    os._exit(0)
 
 
-def _settle(program: Frame) -> None:
-    """Makes the interpreter look freshly started: no trace of the runner, own output, own seed."""
+def prepare() -> None:
+    """Makes the zygote's interpreter look freshly started to what is forked from it, and warms it up."""
     for name in [each for each in sys.modules if each.partition(".")[0] == "loriner"]:
         del sys.modules[name]
+    sys.modules["__main__"] = types.ModuleType("__main__")
     sys.argv, sys.orig_argv = [_HARNESS_FILE], [_HARNESS_FILE]
-    output = _Output(1, program["output_bytes"])
-    text = io.TextIOWrapper(output, "utf-8", "replace", write_through=True)  # type: ignore[type-var]
+    text = io.TextIOWrapper(_OUTPUT, "utf-8", "replace", write_through=True)  # type: ignore[type-var]
     sys.stdout = sys.stderr = text
     sys.__stdout__ = sys.__stderr__ = text  # type: ignore[assignment, misc]
     builtins.exit = builtins.quit = sys.exit  # type: ignore[assignment]
-    random.seed(program["seed"])
-    gc.enable()
+    _warm_up()
+
+
+def _warm_up() -> None:
+    """Runs a small harness a few times, so that children inherit what the interpreter learns from it.
+
+    Inline caches, method caches and resolved symbols would else be written anew, and dirty shared pages, in
+    each child.
+    """
+    ours, theirs = socket.socketpair()
+    flags = fcntl.fcntl(1, fcntl.F_GETFL)
+    program = {"source": _FIRST, "question": "?", "tools": ["search"], "seed": 0, "output_bytes": 0}
+    for _ in range(_N_WARM_UP):
+        for frame in (program, {"id": 1, "value": ["!"]}):
+            ours.sendall(wire.encode(frame))
+        perform(theirs.fileno())
+        ours.recv(2**16)
+    for name in ("harness", "tools"):
+        del sys.modules[name]
+    linecache.cache.clear()
+    fcntl.fcntl(1, fcntl.F_SETFL, flags)
+    ours.close()
+    theirs.close()
 
 
 def _load(source: str, filename: str, name: str) -> dict[str, Any]:
@@ -260,11 +300,10 @@ def _load(source: str, filename: str, name: str) -> dict[str, Any]:
 def _solve(program: Frame, fd: int) -> Frame:
     line = _Line(fd)
     sys.modules["tools"] = _tools(program["tools"], line)
-    sys.modules["__main__"] = types.ModuleType("__main__")
     solve = _load(program["source"], _HARNESS_FILE, "harness").get("solve")
     if not callable(solve):
         raise NameError("the harness defines no function solve(model, question)")
-    wire.send(fd, {"kind": "solve"})
+    fcntl.fcntl(1, fcntl.F_SETFL, wire.SOLVING)
     answer = solve(Model(line), program["question"])
     return {"kind": "done", "answer": _as_text(answer), "type": _name(type(answer))}
 

@@ -24,7 +24,7 @@ from loriner.runtime.levels import NAMES
 
 State = Literal["blocked", "OPEN", "untested"]
 
-LIMITS = Limits(cpu_s=1, wall_s=6, total_s=30, memory_bytes=256 * 2**20)
+LIMITS = Limits(cpu_s=1, wall_s=20, total_s=60, memory_bytes=256 * 2**20)
 
 _FRAME = """
 import ctypes, fcntl, json, os, signal, socket, subprocess, time
@@ -167,8 +167,10 @@ def _read(verdict: Verdict) -> tuple[State, str]:
             return "blocked", f"the run ends as {verdict.status}"
         case Status.TIMEOUT if verdict.detail == "cpu":
             return "blocked", "the run ends as timeout (cpu)"
-        case Status.TIMEOUT | Status.NO_ANSWER:
-            return "OPEN", f"the run ends as {verdict.status} ({verdict.detail})"
+        case Status.TIMEOUT if verdict.cpu_s > LIMITS.cpu_s + 1:
+            return "OPEN", f"it used {verdict.cpu_s:.0f} s of CPU time; its limit is {LIMITS.cpu_s:.0f} s"
+        case Status.NO_ANSWER:
+            return "OPEN", "the run ends as if by itself"
     return "untested", f"the run ends as {verdict.status}: {verdict.error.strip()[-200:]}"
 
 

@@ -13,6 +13,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from loriner.runtime import libraries
+
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION_FLAG, _PATH_BENEATH = 1, 1
 _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE = 1 << 1, 1 << 2, 1 << 3, 1 << 14
@@ -54,7 +56,7 @@ def build(libc: ctypes.CDLL, version: int) -> int:
     ruleset = _checked(
         libc.syscall(_CREATE_RULESET, ctypes.byref(attributes), ctypes.c_size_t(size), 0), "create"
     )
-    for path in readable_paths():
+    for path in (*readable_paths(), *libraries.loaded_by(libraries.MODULES)):
         _allow(libc, ruleset, path, _READ_FILE | _READ_DIR)
     _allow(libc, ruleset, Path(os.devnull), files & (_READ_FILE | _WRITE_FILE | _TRUNCATE))
     return ruleset

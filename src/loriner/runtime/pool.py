@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import socket
 import subprocess
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from loriner.errors import RuntimeUnavailable
-from loriner.runtime import wire
+from loriner.runtime import control
 from loriner.runtime.channel import Channel
 
 _START_S = 30.0
@@ -72,7 +73,7 @@ class Zygote:
     """One zygote process."""
 
     process: subprocess.Popen[bytes]
-    channel: Channel
+    channel: Channel[tuple[int, int, float, int]]
     abi: int
     missing: Mapping[str, str]
     """Guards that this machine lacks, with the reason."""
@@ -85,14 +86,14 @@ class Zygote:
     def n_running(self) -> int:
         return len(self._running)
 
-    def fork(self, request: Mapping[str, Any], fds: Sequence[int]) -> tuple[int, asyncio.Future[Exit]]:
+    def fork(self, limits: control.Rows, fds: Sequence[int]) -> tuple[int, asyncio.Future[Exit]]:
         """Starts a child with `fds` (its socket, its output): its number, and how it will have ended."""
         self.n_forked += 1
         number = self.n_forked
         ending: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
         self._running[number] = ending
         try:
-            self.channel.send_with_fds({"run": number, **request}, fds)
+            self.channel.send_with_fds(control.encode_start(number, limits), fds)
         except OSError as error:
             self.kill_all(f"it takes no requests: {error}")
         return number, ending
@@ -100,22 +101,23 @@ class Zygote:
     def kill(self, number: int) -> None:
         """Kills a child, if it still runs."""
         if number in self._running:
-            self.channel.send(wire.encode({"kill": number}))
+            with contextlib.suppress(OSError):
+                self.channel.send_with_fds(control.encode_kill(number), [])
 
     def listen(self) -> None:
         self._listener = asyncio.get_running_loop().create_task(self._listen())
 
     async def _listen(self) -> None:
-        with contextlib.suppress(wire.WireError):
-            while (frame := await self.channel.read()) is not None:
-                ending = self._running.pop(frame["run"], None)
-                if ending is None or ending.done():
-                    continue
-                if "failed" in frame:
-                    ending.set_exception(ZygoteDied(frame["failed"]))
-                    ending.exception()
-                else:
-                    ending.set_result(Exit(frame["status"], frame["cpu_s"], frame["rss"]))
+        while (report := await self.channel.read()) is not None:
+            number, status, cpu_s, rss_bytes = report
+            ending = self._running.pop(number, None)
+            if ending is None or ending.done():
+                continue
+            if status >= 0:
+                ending.set_result(Exit(status, cpu_s, rss_bytes))
+            else:
+                ending.set_exception(ZygoteDied(f"it could not fork: {os.strerror(-status)}"))
+                ending.exception()
         self.kill_all("its process ended")
 
     def kill_all(self, reason: str) -> None:
@@ -142,28 +144,32 @@ async def start_zygote(plan: Plan) -> Zygote:
     Raises:
         RuntimeUnavailable: it did not start, with what it said.
     """
-    ours, theirs = socket.socketpair()
+    ours, theirs = control.pair()
     with tempfile.TemporaryFile() as errors:
         with theirs:
             process = _spawn(plan, theirs, errors.fileno())
-        channel = Channel(ours, wire.HOST_FRAME_BYTES)
-        channel.send(wire.encode(plan.setup()))
-        ready = await _first_frame(channel)
-        if ready is None:
-            channel.close()
+        setup = await _set_up(plan, ours)
+        if setup is None:
+            ours.close()
             process.kill()
             process.wait()
             raise RuntimeUnavailable(f"no process can be started to fork runs: {_last_line(errors)}")
-    zygote = Zygote(process, channel, ready["abi"], ready["missing"])
+    zygote = Zygote(process, Channel(ours, control.Ended()), setup["abi"], setup["missing"])
     zygote.listen()
     return zygote
 
 
-async def _first_frame(channel: Channel) -> Mapping[str, Any] | None:
+async def _set_up(plan: Plan, sock: socket.socket) -> Mapping[str, Any] | None:
+    """What the zygote says of itself once it is ready; None if it ended or took too long."""
+    sock.setblocking(False)
+    loop = asyncio.get_running_loop()
     try:
-        return await asyncio.wait_for(channel.read(), _START_S)
-    except (TimeoutError, wire.WireError):
+        await loop.sock_sendall(sock, control.encode_setup(plan.setup()))
+        said = await asyncio.wait_for(loop.sock_recv(sock, control.SETUP_BYTES), _START_S)
+    except (TimeoutError, OSError):
         return None
+    setup: Mapping[str, Any] | None = json.loads(said) if said else None
+    return setup
 
 
 def _last_line(errors: IO[bytes]) -> str:
@@ -196,7 +202,14 @@ def interpreter() -> str:
 
 def environment() -> dict[str, str]:
     """All that a child can read in its environment: nothing of the host's but the loader's path."""
-    fixed = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", "TZ": "UTC", "HOME": "/", "PATH": "/usr/bin:/bin"}
+    fixed = {
+        "PYTHONHASHSEED": "0",
+        "LD_BIND_NOW": "1",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "HOME": "/",
+        "PATH": "/usr/bin:/bin",
+    }
     kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
     return fixed | kept
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
+import resource
 import socket
 import sys
 import tempfile
 from collections.abc import Callable
-from typing import Any
 
 from loriner.errors import ModelError
 from loriner.runtime import wire
@@ -22,6 +23,7 @@ from loriner.runtime.wire import Frame
 
 _LAST_MOMENT_S = 2.0
 """How long a child may take to exit after its terminal frame, or after it closed its socket."""
+_N_FILES = 64
 _REAP_S = 15.0
 """How long the zygote may take to report a killed child before it counts as hung."""
 
@@ -80,6 +82,8 @@ class Session:
         output = _output_file()
         try:
             await self._converse(zygote, output)
+            if fcntl.fcntl(output, fcntl.F_GETFL) & wire.SOLVING:
+                self.ending.stage = "solve"
             self.ending.stdout = os.pread(output, self._limits.output_bytes, 0).decode("utf-8", "replace")
         finally:
             os.close(output)
@@ -93,7 +97,7 @@ class Session:
 
     async def _converse(self, zygote: Zygote, output: int) -> None:
         ours, theirs = socket.socketpair()
-        self._channel = Channel(ours)
+        self._channel = Channel(ours, wire.Decoder())
         with theirs:
             number, exit_ = zygote.fork(_rlimits(self._limits), [theirs.fileno(), output])
         self._channel.send(wire.encode(self._job.frame(self._limits)))
@@ -127,7 +131,7 @@ class Session:
             return f"frame {kind!r} after the last one"
         if (kind in ("ready", "uncaged")) == ending.ready:
             return f"frame {kind!r} out of turn"
-        return "frame 'solve' twice" if kind == ending.stage == "solve" else ""
+        return ""
 
     def _take(self, frame: Frame) -> None:
         match frame["kind"]:
@@ -135,8 +139,6 @@ class Session:
                 self.ending.ready = True
             case "uncaged":
                 self._give_up(f"the cage has gaps: {', '.join(frame['guards'])}")
-            case "solve":
-                self.ending.stage = "solve"
             case "call" | "tool":
                 self._take_call(frame)
             case "done" | "error":
@@ -214,12 +216,18 @@ class Session:
             self.ending.violation = self.ending.violation or "its stream ends inside a frame"
 
 
-def _rlimits(limits: Limits) -> dict[str, Any]:
-    return {
-        "cpu_s": cpu_limit_s(limits),
-        "memory_bytes": limits.memory_bytes,
-        "output_bytes": limits.output_bytes,
+def _rlimits(limits: Limits) -> list[tuple[int, int, int]]:
+    """Resource, soft and hard limit. At the CPU limit comes a signal of its own, a second later SIGKILL."""
+    cpu_s = cpu_limit_s(limits)
+    equal = {
+        resource.RLIMIT_AS: limits.memory_bytes,
+        resource.RLIMIT_FSIZE: limits.output_bytes,
+        resource.RLIMIT_NOFILE: _N_FILES,
+        resource.RLIMIT_CORE: 0,
     }
+    if sys.platform == "darwin":
+        del equal[resource.RLIMIT_AS]  # The system accepts it and does not enforce it.
+    return [(resource.RLIMIT_CPU, cpu_s, cpu_s + 1), *((what, value, value) for what, value in equal.items())]
 
 
 def _output_file() -> int:

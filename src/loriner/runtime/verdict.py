@@ -181,6 +181,8 @@ def _raised(frame: Frame) -> _Outcome:
             return _Outcome(Status.BUDGET_EXCEEDED, "calls", error)
         case "TooLarge":
             return _Outcome(Status.PROTOCOL_ERROR, "too_large", error)
+    if kind == "FileNotFoundError" and "No usable temporary directory" in frame["message"]:
+        return _Outcome(Status.DENIED, "file", error)
     for name, code in frame["causes"]:
         if code == errno.EFBIG:
             return _Outcome(Status.OUTPUT_LIMIT, "", error)

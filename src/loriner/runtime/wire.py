@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 import math
 import os
-import socket
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 Frame = dict[str, Any]
@@ -23,6 +22,9 @@ HOST_FRAME_BYTES = 16 * 2**20
 """The longest frame that the host may send: a program, or the reply of a tool."""
 PROMPT_BYTES = 256 * 2**10
 """The longest text of one model call, all messages together."""
+SOLVING = os.O_APPEND
+"""The flag that a child sets on its output file when its source is loaded. The host reads it when it judges:
+a frame would wake it in each run, to say what only matters when a run fails."""
 _DEPTH = 32
 _LENGTH = struct.Struct("<I")
 _INTEGER_DIGITS = 18
@@ -38,8 +40,7 @@ def encode(frame: Mapping[str, Any], limit: int = HOST_FRAME_BYTES) -> bytes:
     Raises:
         WireError: it is longer than `limit` bytes.
     """
-    body = json.dumps(frame, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    data = body.encode("utf-8", "replace")
+    data = _encode(frame).encode("utf-8", "replace")
     if len(data) > limit:
         raise WireError(f"a frame of {len(data)} bytes is over the limit of {limit}")
     return _LENGTH.pack(len(data)) + data
@@ -48,7 +49,7 @@ def encode(frame: Mapping[str, Any], limit: int = HOST_FRAME_BYTES) -> bytes:
 def decode(data: bytes) -> Frame:
     """The object in the bytes of one frame, without its length."""
     try:
-        value = json.loads(data.decode(), parse_constant=_refuse, parse_int=_integer, parse_float=_finite)
+        value = _decode(data.decode())
     except (ValueError, RecursionError) as error:
         raise WireError(f"not a JSON object: {type(error).__name__}") from None
     if not isinstance(value, dict) or not _shallow(value, _DEPTH):
@@ -67,6 +68,10 @@ def _integer(digits: str) -> int:
 def _finite(text: str) -> float:
     value = float(text)
     return value if math.isfinite(value) else _refuse(text)
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_decode = json.JSONDecoder(parse_constant=_refuse, parse_int=_integer, parse_float=_finite).decode
 
 
 def _shallow(value: Any, depth: int) -> bool:
@@ -133,27 +138,6 @@ def _read_exactly(fd: int, n: int) -> bytes:
     return bytes(parts)
 
 
-def send_with_fds(sock: socket.socket, frame: Mapping[str, Any], fds: Sequence[int]) -> None:
-    """Writes a small frame at once, with descriptors on its first byte.
-
-    Raises:
-        OSError: the other end is gone, or does not read.
-    """
-    data = encode(frame)
-    if socket.send_fds(sock, [data], list(fds)) != len(data):
-        raise BlockingIOError("the zygote does not read its requests")
-
-
-def receive_with_fds(sock: socket.socket) -> tuple[Frame, list[int]]:
-    """Reads a frame and its descriptors from a blocking socket. Raises EOFError, WireError."""
-    head, fds, _, _ = socket.recv_fds(sock, _LENGTH.size, 4)
-    if not head:
-        raise EOFError("the host is gone")
-    head += _read_exactly(sock.fileno(), _LENGTH.size - len(head)) if len(head) < _LENGTH.size else b""
-    (length,) = _LENGTH.unpack(head)
-    return decode(_read_exactly(sock.fileno(), length)), fds
-
-
 def _text(value: Any) -> bool:
     return isinstance(value, str)
 
@@ -202,7 +186,6 @@ def _causes(value: Any) -> bool:
 FIELDS: Mapping[str, Mapping[str, Callable[[Any], bool]]] = {
     "ready": {},
     "uncaged": {"guards": _texts},
-    "solve": {},
     "call": {
         "id": _count,
         "messages": _messages,
