@@ -146,7 +146,8 @@ async def waiting_mib() -> tuple[float, float]:
     services.answering.clear()
     began = time.monotonic()
     program = Program(source=HARNESS, question="What is 6 x 7?")
-    runs = [asyncio.create_task(runtime.run(program, services, Limits())) for _ in range(WAITING)]
+    limits = Limits(call_s=900, total_s=900)
+    runs = [asyncio.create_task(runtime.run(program, services, limits)) for _ in range(WAITING)]
     while services.n_waiting < WAITING:  # noqa: ASYNC110 - the services only count
         await asyncio.sleep(0.05)
     zygotes = {zygote.process.pid for zygote in runtime.zygotes}
