@@ -65,7 +65,7 @@ def evaluate(
     )
     if resume is not None:
         settings = as_it_was(settings, resume)
-    plan = suites.plan_of(settings, whole=out is not None)
+    settings, plan = suites.asked_for(settings, whole=out is not None)
     if plan is not None:
         suites.evaluate_all(settings, given, plan, resume=resume, out=out, fail_under=fail_under)
         return
@@ -82,27 +82,22 @@ async def _evaluate(
     settings: Settings, given: Globals, *, resume: str | None
 ) -> tuple[str, str, str, Evaluation]:
     from loriner.cli.progress import watching
-    from loriner.config import changed
     from loriner.workspace import named, task_of, workspace
 
-    asked = settings.evaluate
-    if asked.suite or asked.harnesses:  # one of each: else it would be a sheet
-        one = next(iter(asked.harnesses), None)
-        settings = changed(settings, adapt={"task": asked.suite, "harness": one})
-    wanted = settings.adapt
+    wanted, what = settings.adapt, settings.evaluate
     async with workspace(settings) as opened:
         task = task_of(settings)
         try:
             solver = opened.model(named(wanted.solver, "solver", "--solver"))
             harness = opened.harness(wanted.harness or f"library:{task.seed_harness}", task.name)
-            questions = task.questions(asked.split)[: asked.limit]
+            questions = task.questions(what.split)[: what.limit]
             with (
                 opened.run("evaluate", resume=resume) as (run_id, summary),
                 watching(given.verbosity) as observe,
             ):
                 lab = opened.evaluator(run_id, solver, observe)
                 result = await lab.evaluate(
-                    task, harness, questions, purpose=asked.split, samples=asked.samples
+                    task, harness, questions, purpose=what.split, samples=what.samples
                 )
                 summary |= {"task": task.name, "harness": harness.id, "score": result.mean_score}
             return run_id, task.name, harness.id, result
