@@ -20,7 +20,7 @@ WHOLE_LIBRARY = "library"
 
 
 def asked_for(settings: Settings, *, whole: bool = False) -> tuple[Settings, Plan | None]:
-    """The sheet that the settings ask for. One harness on one task is none (unless `whole`): then the settings
+    """The sheet that is asked for. One harness on one task is none (unless `whole`): then the settings
     that come back name both under `adapt`.
 
     Raises:
