@@ -210,7 +210,7 @@ def task_of(settings: Settings) -> Task:
     """
     own, name = settings.task, settings.adapt.task
     if own is None or name not in (None, own.name):
-        return open_task(named(name, "task", "TASK"), home=settings.home)
+        return open_task(named(name, "task", "TASK"), home=settings.home, offline=settings.offline)
     return from_jsonl(
         own.items,
         own.scorer,

@@ -66,9 +66,13 @@ def test_harnesses_stand_beside_each_other_and_the_table_is_written(
     row = next(line for line in lines if "library:program_of_thought" in line)
     assert row.count("1.00 [") == 3
     done = loriner("evaluate", "pair", "--solver", stub.url, *BOTH, "--limit", "3", "--json", "-v")
-    first, second = json.loads(done.stdout)["harnesses"]
+    document = json.loads(done.stdout)
+    first, second = document["harnesses"]
     assert (first["mean"]["score"], second["mean"]["score"]) == (0.0, 1.0)
     assert [len(each["trials"]) for each in second["tasks"]] == [3, 3]
+    assert "--task" in loriner("diagnose", document["run"]).stderr
+    done = loriner("diagnose", document["run"], "--task", "more", "--json")
+    assert [each["harness"] for each in json.loads(done.stdout)] == [first["tasks"][1]["harness"]] * 3
 
 
 def test_a_task_that_does_not_open_is_told_and_costs_the_others_nothing(

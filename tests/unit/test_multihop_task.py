@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -208,3 +211,43 @@ async def test_recall_on_the_real_sets(dataset, file, n_passages, recall):
     measured = 100 * recall_at(5, [row for row in rows if row.part == "dev"], Bm25(corpus))
     assert measured == pytest.approx(recall, abs=1.0)
     assert (await check(open_multihop(dataset, REAL / f"{file}.jsonl"))).passed
+
+
+PROGRAM = """
+from pathlib import Path
+from loriner.errors import TaskError
+from loriner.tasks.base import SPLITS
+from loriner.tasks.named import open_task
+for name in ("musique:hub:owner/musique", "musique:hub:owner/musique:train", "musique:hub:owner/none"):
+    try:
+        task = open_task(name, home=Path())
+        print(sum(len(task.questions(split)) for split in SPLITS))
+    except TaskError as error:
+        print(error)
+"""
+
+
+def test_a_data_set_by_its_name_on_a_hub(tmp_path):
+    """A folder stands in for the hub, through the real library."""
+    pytest.importorskip("datasets")
+    folder = tmp_path / "owner" / "musique"
+    folder.mkdir(parents=True)
+    lines(folder / "validation.jsonl", *(musique(i) for i in range(60)))
+    lines(folder / "train.jsonl", *(musique(i) for i in range(60, 100)))
+    environment = {**os.environ, "HF_HOME": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env=environment,
+    )
+    dev, train, *words = done.stdout.splitlines()
+    assert (dev, train) == ("60", "40")
+    assert "cannot read the validation split of owner/none from a hub" in " ".join(words)
+
+
+def test_a_hub_is_not_asked_offline(tmp_path):
+    with pytest.raises(TaskError, match="--offline forbids"):
+        open_task("musique:hub:owner/none", home=tmp_path, offline=True)

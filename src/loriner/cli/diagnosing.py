@@ -21,6 +21,9 @@ def diagnose(
     context: typer.Context,
     run: Annotated[str, typer.Argument(help="A run id, or its beginning.")],
     purpose: Annotated[str, typer.Option(help="feedback, grade or test.")] = "grade",
+    of: Annotated[
+        str | None, typer.Option("--task", help="Of a run over several tasks, one of them.")
+    ] = None,
     examples: Annotated[int, typer.Option(min=0, help="Trials shown of each fault.")] = 1,
 ) -> None:
     """Why the trials of a run were not right: faults by harness, with the evidence."""
@@ -30,8 +33,9 @@ def diagnose(
     given: Globals = context.obj
     with given.store() as store:
         row = store.run(run)
-        trials = store.trials(row.id, purpose=purpose, with_calls=True)
-    questions = _questions(given, row.config, purpose)
+        held = purpose if of is None else f"{purpose} {of}"
+        trials = store.trials(row.id, purpose=held, with_calls=True)
+    questions = _questions(given, row.config, purpose, of)
     found = [
         (trial, diagnosis)
         for trial in trials
@@ -55,7 +59,7 @@ def diagnose(
         return
     n = Counter(trial.harness_id for trial in trials)
     render.table(
-        f"Faults in run {row.id}, {purpose} trials",
+        f"Faults in run {row.id}, {held} trials",
         ["harness", "fault", "trials", "of"],
         [[harness[:12], fault, count, n[harness]] for (harness, fault), count in counts.most_common()],
     )
@@ -75,12 +79,15 @@ def _targets(question: Question) -> list[str]:
     return target_texts(question.target)
 
 
-def _questions(given: Globals, config: object, purpose: str) -> dict[str, Question]:
+def _questions(given: Globals, config: object, purpose: str, of: str | None) -> dict[str, Question]:
     """The questions of the run's task, which is opened anew: the store holds no target."""
-    from loriner.config import Settings
+    from loriner.config import Settings, changed
+    from loriner.errors import ConfigError
     from loriner.tasks.splits import split_named
     from loriner.workspace import task_of
 
     then = Settings.model_validate(config)
-    task = task_of(then.model_copy(update={"home": given.settings().home}))
+    if then.evaluate.suite and of is None:
+        raise ConfigError(f"the run is over several tasks ({then.evaluate.suite}): name one with --task")
+    task = task_of(changed(then, home=given.settings().home, adapt={"task": of}))
     return {question.id: question for question in task.questions(split_named(purpose))}

@@ -97,13 +97,12 @@ def evaluate(
     settings = earlier(settings, "evaluate", resume, replay)
     if replay is not None:
         settings = changed(settings, evaluate={"harnesses": harness})
-    plan = suites.plan_of(settings, whole=out is not None)
+    settings, plan = suites.asked_for(settings, whole=out is not None)
     if plan is not None:
         if dry_run or replay:
             raise ConfigError("--dry-run and --replay are for one harness on one task: name one of each")
         suites.evaluate_all(settings, given, plan, resume=resume, out=out, fail_under=fail_under)
         return
-    settings = suites.single(settings)
     if dry_run:
         print_estimate(given, asyncio.run(_estimate(settings)))
         return

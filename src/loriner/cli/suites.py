@@ -19,8 +19,9 @@ WHOLE_LIBRARY = "library"
 """As a harness: each one that ships with the package."""
 
 
-def plan_of(settings: Settings, *, whole: bool = False) -> Plan | None:
-    """The sheet that the settings ask for. None, unless `whole`, where it is one harness on one task.
+def asked_for(settings: Settings, *, whole: bool = False) -> tuple[Settings, Plan | None]:
+    """The sheet that is asked for. One harness on one task is none (unless `whole`): then the settings
+    that come back name both under `adapt`.
 
     Raises:
         ConfigError: no task is named.
@@ -30,15 +31,14 @@ def plan_of(settings: Settings, *, whole: bool = False) -> Plan | None:
     from loriner.tasks.suites import spelt_out, split_names
     from loriner.workspace import named
 
-    wanted = settings.evaluate
-    own = settings.task.name if settings.task else None
+    wanted, own = settings.evaluate, settings.task.name if settings.task else None
     suite = named(wanted.suite or settings.adapt.task or own, "task", "TASK")
     names = split_names(suite)
     tasks = spelt_out(names, settings.suites)
     harnesses = _harnesses(wanted.harnesses or [settings.adapt.harness or OWN_SEED])
     if not whole and tasks == names and len(tasks) == len(harnesses) == 1:
-        return None
-    return Plan(
+        return _single(settings, suite, None if harnesses == (OWN_SEED,) else harnesses[0]), None
+    return settings, Plan(
         suite=suite,
         tasks=tasks,
         harnesses=harnesses,
@@ -48,12 +48,10 @@ def plan_of(settings: Settings, *, whole: bool = False) -> Plan | None:
     )
 
 
-def single(settings: Settings) -> Settings:
-    """The settings with the one task and harness where `adapt` has them."""
-    from loriner.config import changed
-
-    asked = settings.evaluate
-    return changed(settings, adapt={"task": asked.suite, "harness": next(iter(asked.harnesses), None)})
+def _single(settings: Settings, task: str, harness: str | None) -> Settings:
+    adapt = settings.adapt.model_copy(update={"task": task, "harness": harness})
+    evaluate = settings.evaluate.model_copy(update={"suite": None, "harnesses": []})
+    return settings.model_copy(update={"adapt": adapt, "evaluate": evaluate})
 
 
 def _harnesses(given: Sequence[str]) -> tuple[str, ...]:

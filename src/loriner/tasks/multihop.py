@@ -16,7 +16,8 @@ from loriner.records import Score
 from loriner.tasks.base import Split
 from loriner.tasks.grading import exact_match, f1
 from loriner.tasks.items import Card, Item, ItemTask
-from loriner.tasks.multihop_rows import Row, read_corpus, read_rows
+from loriner.tasks.multihop_hub import PREFIX
+from loriner.tasks.multihop_rows import Row, read_corpus, read_hub, read_rows
 from loriner.tasks.retrieval import Bm25, Hit, Passage, search_tool
 from loriner.tasks.scorer import InProcess
 from loriner.tasks.splits import split_of
@@ -32,7 +33,9 @@ _SCORING = (
 def open_multihop(
     dataset: str, path: str | Path, *, part: str = "dev", pool: bool = False, corpus: str | Path | None = None
 ) -> ItemTask:
-    """The task of a file of questions. `part` picks the rows of one official split where the file names it.
+    """The task of a file of questions, or of a data set on a hub (`hub:OWNER/NAME/CONFIG`).
+
+    `part` picks the rows of one official split where the file names it.
 
     `pool` puts each question's passages into its text; else `search` is granted over the passages of
     `corpus`, or of all the file's questions.
@@ -41,7 +44,10 @@ def open_multihop(
         TaskError: the file is not in the data set's format, or has no row of that part.
         MissingExtra: bm25s is not installed.
     """
-    rows = read_rows(dataset, Path(path))
+    on_hub = str(path).startswith(PREFIX)
+    rows = (
+        read_hub(dataset, str(path).removeprefix(PREFIX), part) if on_hub else read_rows(dataset, Path(path))
+    )
     chosen = [row for row in rows if row.part in ("", part)]
     if not chosen:
         raise TaskError(f"{path} has no row of the split {part!r}")

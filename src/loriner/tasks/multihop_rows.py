@@ -15,6 +15,7 @@ from typing import Any
 
 from loriner.errors import TaskError
 from loriner.tasks.grading import DATASETS
+from loriner.tasks.multihop_hub import hub_records
 from loriner.tasks.retrieval import Passage
 
 
@@ -48,11 +49,24 @@ def read_rows(dataset: str, path: Path) -> list[Row]:
     Raises:
         TaskError: it cannot be read, or a row is not in a known format.
     """
+    return _rows(dataset, _records(path), str(path))
+
+
+def read_hub(dataset: str, name: str, part: str) -> list[Row]:
+    """The rows of a split of a data set on a hub.
+
+    Raises:
+        TaskError, MissingExtra: as `hub_records`; or a row is not in a known format.
+    """
+    return _rows(dataset, hub_records(name, part), name)
+
+
+def _rows(dataset: str, records: Iterable[tuple[str, Mapping[str, Any]]], origin: str) -> list[Row]:
     if dataset not in DATASETS:
         raise TaskError(f"no data set is called {dataset!r}; expected one of {', '.join(DATASETS)}")
-    rows = [_row(dataset, record, where) for where, record in _records(path)]
+    rows = [_row(dataset, record, where) for where, record in records]
     if not rows:
-        raise TaskError(f"{path} holds no question")
+        raise TaskError(f"{origin} holds no question")
     return rows
 
 

@@ -7,6 +7,7 @@
     musique:FILE         questions of MuSiQue (likewise hotpotqa, 2wikimultihopqa) with search over a corpus
     musique:FILE,CORPUS  the same over a corpus file
     musique:FILE:pool    the same with each question's passages in its text; `:train` takes the train rows
+    musique:hub:NAME     the same from a hub: OWNER/NAME or OWNER/NAME/CONFIG
     fictional            a made-up wiki; fictional:PAGES:SEED is another one
     ./folder             a folder with a task.toml
 
@@ -29,14 +30,15 @@ from loriner.tasks.format_varied import VariedTask
 from loriner.tasks.grading import DATASETS
 from loriner.tasks.jsonl import load_folder
 from loriner.tasks.multihop import open_multihop
+from loriner.tasks.multihop_hub import PREFIX
 from loriner.tasks.reasoning_gym import open_family
 from loriner.tasks.suites import SUITES
 
 _MARKS = ("strict", "anyway")
 
 
-def open_task(name: str, *, home: Path) -> Task:
-    """The task called `name`; what has to be made for it is kept under `home`.
+def open_task(name: str, *, home: Path, offline: bool = False) -> Task:
+    """The task called `name`; what has to be made for it is kept under `home`. `offline` fetches nothing.
 
     Raises:
         TaskError: there is no such task (the nearest names are shown), or it cannot be opened.
@@ -48,7 +50,7 @@ def open_task(name: str, *, home: Path) -> Task:
     if name.startswith("rg:"):
         return _open_family(name, home)
     if name.partition(":")[0] in DATASETS:
-        return _open_multihop(name)
+        return _open_multihop(name, offline)
     if name.partition(":")[0] == "fictional":
         return _open_fictional(name)
     if name in SUITES:
@@ -72,7 +74,7 @@ def _open_family(name: str, home: Path) -> Task:
     return VariedTask(task) if plus else task
 
 
-def _open_multihop(name: str) -> Task:
+def _open_multihop(name: str, offline: bool) -> Task:
     dataset, *rest = name.split(":")
     marks = set()
     while rest[1:] and rest[-1] in ("pool", "train"):
@@ -80,6 +82,8 @@ def _open_multihop(name: str) -> Task:
     file, _, corpus = ":".join(rest).partition(",")
     if not file:
         raise TaskError(f"{name}: expected a file, as in {dataset}:FILE")
+    if offline and file.startswith(PREFIX):
+        raise TaskError(f"{name} is read from a hub, which --offline forbids; name a file of it")
     part = "train" if "train" in marks else "dev"
     return open_multihop(dataset, file, part=part, pool="pool" in marks, corpus=corpus or None)
 
