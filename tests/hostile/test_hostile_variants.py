@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ def test_without_user_namespaces_the_kernel_level_holds() -> None:
 
 
 @pytest.fixture(scope="module")
-def for_everyone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def for_everyone() -> Iterator[tuple[Path, str]]:
     """A copy of what the suite needs that every user can read, and an interpreter that every user can run."""
     if os.geteuid() != 0:
         pytest.skip("the whole suite runs as an ordinary user already")
@@ -67,16 +68,19 @@ def for_everyone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
             break
     else:
         pytest.skip("no Python >= 3.11 on this machine can be run by an ordinary user")
-    root = tmp_path_factory.mktemp("everyone")
+    with tempfile.TemporaryDirectory() as folder:  # not pytest's own, which only its user may enter
+        copy_for_everyone(Path(folder))
+        yield Path(folder), interpreter
+
+
+def copy_for_everyone(root: Path) -> None:
     copy = root / "loriner"
     shutil.copytree(PACKAGE / "runtime", copy / "runtime", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(SUITE.parent, root / "hostile", ignore=shutil.ignore_patterns("__pycache__"))
     (copy / "__init__.py").touch()
     for name in ("records.py", "errors.py"):
         shutil.copy(PACKAGE / name, copy / name)
-    for folder in (root, *root.parents[:2]):
-        folder.chmod(0o755)
-    return root, interpreter
+    root.chmod(0o755)
 
 
 def test_as_an_ordinary_user_the_best_level_holds(for_everyone: tuple[Path, str]) -> None:
