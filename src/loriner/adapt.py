@@ -270,7 +270,7 @@ class _Episode:
         found = check_memorised(rollout.candidate.source, answers, questions, baseline=seed.source)
         if found is None:
             return rollout
-        return replace(rollout, candidate=None, failure=Failure("memorised", str(found)))
+        return replace(rollout, candidate=None, failure=Failure("memorised", found.message))
 
     async def _graded(self, rollout: Rollout) -> Evaluation | None:
         return None if rollout.candidate is None else await self._evaluate(rollout.candidate, "grade")

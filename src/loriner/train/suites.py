@@ -78,6 +78,8 @@ def program_named(name: str, task: Task) -> Harness:
 
 
 def _opened(name: str, home: Path, training: bool) -> Task:
+    if training and name.startswith("rg:") and name.endswith(VARIED):
+        return VariedTask(_opened(name.removesuffix(VARIED), home, training))
     if training and name.startswith("rg:") and name.count(":") == 1:
         return open_family(name.removeprefix("rg:"), home=home, roles=TRAINING)
     return open_task(name, home=home)
