@@ -108,19 +108,37 @@ def _entries(
     family: str, settings: Mapping[str, Any], split: Mapping[str, Any]
 ) -> Iterator[tuple[int, dict[str, Any] | None]]:
     """The draws of a split by index; None for one that cannot be used, or that the library fails to make."""
-    import numpy as np
-
-    seed = split["first_seed"]
-    dataset = _dataset(family, seed, MAX_DRAWS, settings)
+    dataset = _dataset(family, split["first_seed"], MAX_DRAWS, settings)
     for index in range(MAX_DRAWS):
-        random.seed(seed + index)
-        np.random.seed((seed + index) % 2**32)
         try:
-            entry = dataset[index]
+            entry = _make(dataset, index)
             fits = _belongs(dataset, index, entry, split) and _gold_is_right(dataset, entry)
+            fits = fits and ("share" not in split or _is_steady(dataset, index, entry))
         except Exception:  # noqa: BLE001 - a code sample of codeio may raise anything
             fits = False
         yield index, entry if fits else None
+
+
+def _make(dataset: Any, index: int) -> dict[str, Any]:
+    """The entry, with the global generators seeded for it."""
+    import numpy as np
+
+    random.seed(dataset.seed + index)
+    np.random.seed((dataset.seed + index) % 2**32)
+    entry: dict[str, Any] = dataset[index]
+    return entry
+
+
+def _is_steady(dataset: Any, index: int, entry: dict[str, Any]) -> bool:
+    """Whether the entry stays the same when made again at other addresses: sets of objects follow those."""
+    told = entry["question"], entry["answer"]
+    moved = []
+    for turn in range(1, 6):
+        moved.append([bytearray(16 * turn) for _ in range(97 * turn)])
+        again = _make(dataset, index)
+        if (again["question"], again["answer"]) != told:
+            return False
+    return True
 
 
 def _belongs(dataset: Any, index: int, entry: dict[str, Any], split: Mapping[str, Any]) -> bool:
