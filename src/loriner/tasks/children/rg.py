@@ -7,6 +7,7 @@ process, one thread, PYTHONHASHSEED=0, and every generator seeded for each item.
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import copy
 import hashlib
@@ -17,7 +18,7 @@ import random
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -107,19 +108,37 @@ def _entries(
     family: str, settings: Mapping[str, Any], split: Mapping[str, Any]
 ) -> Iterator[tuple[int, dict[str, Any] | None]]:
     """The draws of a split by index; None for one that cannot be used, or that the library fails to make."""
-    import numpy as np
-
-    seed = split["first_seed"]
-    dataset = _dataset(family, seed, MAX_DRAWS, settings)
+    dataset = _dataset(family, split["first_seed"], MAX_DRAWS, settings)
     for index in range(MAX_DRAWS):
-        random.seed(seed + index)
-        np.random.seed((seed + index) % 2**32)
         try:
-            entry = dataset[index]
+            entry = _make(dataset, index)
             fits = _belongs(dataset, index, entry, split) and _gold_is_right(dataset, entry)
+            fits = fits and ("share" not in split or _is_steady(dataset, index, entry))
         except Exception:  # noqa: BLE001 - a code sample of codeio may raise anything
             fits = False
         yield index, entry if fits else None
+
+
+def _make(dataset: Any, index: int) -> dict[str, Any]:
+    """The entry, with the global generators seeded for it."""
+    import numpy as np
+
+    random.seed(dataset.seed + index)
+    np.random.seed((dataset.seed + index) % 2**32)
+    entry: dict[str, Any] = dataset[index]
+    return entry
+
+
+def _is_steady(dataset: Any, index: int, entry: dict[str, Any]) -> bool:
+    """Whether the entry stays the same when made again at other addresses: sets of objects follow those."""
+    told = entry["question"], entry["answer"]
+    moved = []
+    for turn in range(1, 6):
+        moved.append([bytearray(16 * turn) for _ in range(97 * turn)])
+        again = _make(dataset, index)
+        if (again["question"], again["answer"]) != told:
+            return False
+    return True
 
 
 def _belongs(dataset: Any, index: int, entry: dict[str, Any], split: Mapping[str, Any]) -> bool:
@@ -129,7 +148,7 @@ def _belongs(dataset: Any, index: int, entry: dict[str, Any], split: Mapping[str
     sample = random.Random(dataset.seed + index).choice(dataset._jsonl_data)  # as the library draws it
     source = sample["code_sample"] + sample["input_generator"]
     told = entry["question"] + entry["answer"]
-    if sample["code_sample"] not in told or _UNSTEADY.search(source) or " at 0x" in told:
+    if sample["code_sample"] not in told or _UNSTEADY.search(source) or _MACHINE.search(told):
         return False
     place = int(_digest(sample["code_sample"].encode())[:16], 16) / 2**64
     return _has_data(entry) and split["share"][0] <= place < split["share"][1]
@@ -142,6 +161,9 @@ _UNSTEADY = re.compile(
 )
 """Code whose results may depend on the clock, the machine, or a generator of its own: about one sample in
 eight. Without it 9 of 1,800 items differed between two runs."""
+
+_MACHINE = re.compile(r" at 0x|\bnp\.\w+\(")
+"""Addresses, and numpy's numbers in the words of one of its major versions."""
 
 
 def _gold_is_right(dataset: Any, entry: dict[str, Any]) -> bool:
@@ -226,12 +248,22 @@ def freeze_all(orders: list[dict[str, Any]]) -> None:
     """Carries out the orders, each in a fork of its own: one import, and a clean start for each."""
     import reasoning_gym  # noqa: F401
 
+    builtins.sum = _plain_sum
     for order in orders:
         pid = os.fork()
         if pid == 0:
             _freeze_and_exit(order)
         if os.waitpid(pid, 0)[1] != 0:
             sys.exit(1)
+
+
+def _plain_sum(values: Iterable[Any], /, start: Any = 0) -> Any:
+    """The sum from left to right, as before Python 3.12, which gives floats other last digits."""
+    if isinstance(start, str | bytes | bytearray):
+        raise TypeError("sum() can't sum text")
+    for value in values:
+        start = start + value
+    return start
 
 
 def _freeze_and_exit(order: dict[str, Any]) -> None:
