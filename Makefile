@@ -2,13 +2,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check bench clean
+.PHONY: demo test test-train check bench clean
 
 demo: .venv/demo.stamp
 	$(BIN)/loriner demo
 
 test: .venv/dev.stamp
 	$(BIN)/pytest
+
+test-train: .venv/train.stamp
+	$(BIN)/pytest tests/train
 
 check: .venv/dev.stamp
 	$(BIN)/ruff check .
@@ -28,6 +31,10 @@ bench: .venv/dev.stamp
 
 .venv/dev.stamp: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev,rg,local,qa]'
+	touch $@
+
+.venv/train.stamp: .venv/dev.stamp
+	$(BIN)/python -m pip install --quiet --editable '.[train]'
 	touch $@
 
 clean:

@@ -267,7 +267,7 @@ class _Episode:
         found = check_memorised(rollout.candidate.source, answers, questions, baseline=seed.source)
         if found is None:
             return rollout
-        return replace(rollout, candidate=None, failure=Failure("memorised", str(found)))
+        return replace(rollout, candidate=None, failure=Failure("memorised", found.message))
 
     async def _attempt(self, rollout: Rollout) -> Attempt:
         grade = None

@@ -123,6 +123,9 @@ class _Batch:
         )
         if evaluation.n_infra_errors > MAX_INFRA_SHARE * len(trials):
             raise self._infrastructure(trials)
+        if missing:
+            facts = {"harness": self.harness.id, "purpose": self.purpose, "level": evaluation.level}
+            await self.lab.store.add_event(self.lab.run_id, "evaluated", facts)
         return evaluation
 
     async def _all(self, wanted: Sequence[tuple[Question, int]]) -> None:
@@ -139,8 +142,8 @@ class _Batch:
             self.lab.meter.begin_trial()
             trial = await self._trial(question, sample)
             for _ in range(INFRA_TRIES - 1):
-                if trial.status is not Status.INFRA_ERROR or trial.detail == "model":
-                    break  # the model client has tried again on its own account
+                if trial.status is not Status.INFRA_ERROR or any(call.error for call in trial.calls):
+                    break  # the model's client has tried again on its own account
                 trial = await self._trial(question, sample)
         await self._keep(trial)
 

@@ -94,6 +94,7 @@ def test_an_interrupted_run_keeps_what_was_acknowledged_and_is_resumed(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job ignores it
     )
     deadline = time.monotonic() + 60
     while len(stub.calls) < 12 and time.monotonic() < deadline:

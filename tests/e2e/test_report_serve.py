@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
+import pytest
+from aiohttp import web
 
-from loriner.report.serve import serve
+from loriner.report.serve import Reports, serve
 from loriner.store.database import Store
 from recorded import record
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 @asynccontextmanager
@@ -67,3 +72,38 @@ async def test_it_only_reads(tmp_path: Path) -> None:
             async with session.head(url + run_id) as reply:
                 assert reply.status == 200
         assert store.run(run_id).status == "done"
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium: apt-get install chromium")
+async def test_an_open_page_follows_the_run_by_itself(tmp_path: Path) -> None:
+    store = Store.open(tmp_path)
+    run_id = await record(store, finished=False)
+    reports, looks = Reports(store), asyncio.Queue[str]()
+    app = reports.app()
+
+    async def seen(request: web.Request, response: web.StreamResponse) -> None:
+        looks.put_nowait(request.path)
+
+    app.on_response_prepare.append(seen)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    address = f"http://127.0.0.1:{runner.addresses[0][1]}/{reports.token}/{run_id}"
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    browser = await asyncio.create_subprocess_exec(
+        str(BROWSER),
+        *flags,
+        "--virtual-time-budget=600000",  # its clock runs as fast as the machine can
+        "--dump-dom",
+        address,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    for _ in range(2):  # the page, and its first look for news
+        await asyncio.wait_for(looks.get(), 60)
+    store.finish_run(run_id, "interrupted", {})
+    out, _ = await asyncio.wait_for(browser.communicate(), 120)
+    await runner.cleanup()
+    store.close()
+    assert "The run ended early (interrupted)" in out.decode()
+    assert looks.qsize() > 2

@@ -122,3 +122,25 @@ async def test_tensorboard_files_are_written_below_the_home(tmp_path: Path) -> N
     await adapted(tmp_path, chosen(["tensorboard"]))
     (file,) = (tmp_path / "tensorboard").rglob("events.out.*")
     assert b"best_test" in file.read_bytes()
+
+
+@pytest.mark.filterwarnings("ignore")
+async def test_weights_and_biases_writes_offline_below_the_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("wandb")
+    monkeypatch.delenv("WANDB_MODE", raising=False)
+    await adapted(tmp_path, chosen(["wandb"]))
+    (file,) = (tmp_path / "wandb").glob("offline-run-*/*.wandb")
+    assert b"best_test" in file.read_bytes()
+
+
+@pytest.mark.filterwarnings("ignore")
+async def test_trackio_keeps_the_figures_in_its_local_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))
+    pytest.importorskip("trackio")
+    await adapted(tmp_path, chosen(["trackio"]))
+    files = [each for each in (tmp_path / "trackio").rglob("*") if each.is_file()]
+    assert any(b"best_test" in each.read_bytes() for each in files)

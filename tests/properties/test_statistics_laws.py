@@ -16,7 +16,7 @@ samples = st.lists(scores, min_size=1, max_size=25)
 grid = st.sampled_from([-1.0, -2 / 3, -1 / 3, 0.0, 1 / 3, 2 / 3, 1.0])
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(samples)
 def test_an_interval_holds_its_mean_has_width_and_stays_in_bounds(sample: list[float]) -> None:
     found = interval(sample)
@@ -25,7 +25,7 @@ def test_an_interval_holds_its_mean_has_width_and_stays_in_bounds(sample: list[f
     assert found.n == len(sample)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(samples, st.randoms(use_true_random=False))
 def test_order_of_questions_is_nothing(sample: list[float], rng) -> None:
     shuffled = rng.sample(sample, len(sample))
@@ -36,7 +36,7 @@ def test_order_of_questions_is_nothing(sample: list[float], rng) -> None:
     assert paired(zero, names) == paired(zero, backwards)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(samples, st.data())
 def test_a_higher_score_lowers_no_end(sample: list[float], data: st.DataObject) -> None:
     index = data.draw(st.integers(0, len(sample) - 1))
@@ -46,7 +46,7 @@ def test_a_higher_score_lowers_no_end(sample: list[float], data: st.DataObject) 
     assert after.high >= before.high - NOISE
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(grid, min_size=1, max_size=9))
 def test_small_sign_flip_equals_full_enumeration(differences: list[float]) -> None:
     observed = sum(differences)
@@ -58,7 +58,7 @@ def test_small_sign_flip_equals_full_enumeration(differences: list[float]) -> No
     assert sign_flip(differences) == pytest.approx(exact, abs=1e-12)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(scores, min_size=1, max_size=12), st.data())
 def test_swapping_the_two_turns_the_difference(after: list[float], data: st.DataObject) -> None:
     before = data.draw(st.lists(scores, min_size=len(after), max_size=len(after)))
@@ -70,6 +70,7 @@ def test_swapping_the_two_turns_the_difference(after: list[float], data: st.Data
     assert -1 <= there.difference.low <= there.difference.high <= 1
 
 
+@settings(deadline=None)
 @given(st.integers(1, 200))
 def test_least_questions_is_the_first_that_can_pass(n_looks: int) -> None:
     level = 0.05 / n_looks
@@ -78,7 +79,7 @@ def test_least_questions_is_the_first_that_can_pass(n_looks: int) -> None:
     assert least == 1 or sign_flip([1.0] * (least - 1)) > level
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(samples, min_size=2, max_size=4))
 def test_pooling_is_bounded_and_blind_to_the_order_of_runs(runs: list[list[float]]) -> None:
     named = [{str(i): s for i, s in enumerate(run)} for run in runs]

@@ -19,7 +19,7 @@ os.environ.update(
 )
 
 MISSING = [name for name in ("torch", "trl", "peft", "datasets") if importlib.util.find_spec(name) is None]
-NEEDS_TRAINER = {"test_training_line.py", "test_sft.py", "test_grpo.py", "test_guards.py"}
+NEEDS_TRAINER = {"test_training_line.py", "test_sft.py", "test_grpo.py", "test_training_guards.py"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

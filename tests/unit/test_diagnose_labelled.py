@@ -73,3 +73,23 @@ def confusion() -> str:
 
 def test_every_labelled_trial_gets_a_diagnosis() -> None:
     assert len(pairs()) == len(DATA.read_text("utf-8").splitlines()) >= 120
+
+
+def test_it_agrees_with_the_labels_also_where_it_was_not_developed() -> None:
+    assert accuracy("developed on") >= 0.95
+    assert accuracy("held out") >= 0.95
+
+
+def test_no_common_fault_is_missed_or_invented() -> None:
+    for fault in (Fault.EXTRACTION, Fault.FORMAT, Fault.COMMUNICATION, Fault.REASONING):
+        right = sum(label is given is fault for _, label, given in pairs())
+        assert right / sum(label is fault for _, label, _ in pairs()) >= 0.85, fault
+        assert right / sum(given is fault for _, _, given in pairs()) >= 0.85, fault
+
+
+def test_the_documentation_shows_these_figures() -> None:
+    page = (DATA.parents[2] / "docs" / "diagnosis.md").read_text("utf-8")
+    assert confusion() in page
+    for part in ("developed on", "held out"):
+        n = sum(where == part for where, _, _ in pairs())
+        assert f"| {part} | {n} | {accuracy(part):.3f} |" in page

@@ -102,7 +102,7 @@ def test_lines_are_those_of_the_program() -> None:
 def test_a_hostile_program_is_read_in_bounded_time(source: str) -> None:
     started = time.process_time()
     literals(source)
-    assert time.process_time() - started < 10
+    assert time.process_time() - started < 30
 
 
 def test_a_program_too_deep_to_read_is_a_syntax_error() -> None:

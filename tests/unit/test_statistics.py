@@ -170,4 +170,4 @@ def test_a_thousand_questions_stay_well_under_a_second() -> None:
     started = time.process_time()
     interval(sample)
     sign_flip([s - 0.5 for s in sample])
-    assert time.process_time() - started < 4  # about 0.4 s on an idle core
+    assert time.process_time() - started < 10  # about 0.5 s on an idle core

@@ -68,7 +68,8 @@ def doctor(
     report = asyncio.run(_probe(settings))
     rows: list[list[Any]] = [[each.name, each.state, each.reason, each.fix] for each in report.rows]
     rows += [
-        [name, "ok" if ok else "FAILS", found, fix] for name, ok, found, fix in _surroundings(given, endpoint)
+        [name, "ok" if ok else "FAILS", found, "" if ok else fix]
+        for name, ok, found, fix in _surroundings(given, endpoint)
     ]
     if given.json:
         documents.emit(

@@ -152,13 +152,15 @@ def diff(old: str, new: str, old_name: str, new_name: str) -> None:
 
 def next_steps(episode: Adaptation) -> None:
     """The three commands to try after the demo."""
-    run = episode.run_id
-    console().print(
-        "\n[bold]Next[/bold]\n"
-        f"  loriner export {episode.best.harness.id[:12]} -o best/      # the program, without this package\n"
-        f"  loriner runs show {run}   # every trial of this run\n"
-        "  loriner adapt TASK_FOLDER --solver http://localhost:8000/v1::MODEL   # your own task and model"
-    )
+    best, run = episode.best.harness.id[:12], episode.run_id
+    steps = [
+        (f"loriner report {run} -o report.html", "every round, diff, fault and cost, in one file"),
+        (f"loriner export {best} -o best/", "the program, to run without this package"),
+        ("loriner tasks new mine", "your own task; then: loriner adapt tasks/mine --solver URL::MODEL"),
+    ]
+    console().print("\n[bold]Next[/bold]")
+    for command, what in steps:
+        console().print(f"  {command:<50} # {what}", soft_wrap=True)
 
 
 def prompt(messages: Sequence[Message]) -> None:

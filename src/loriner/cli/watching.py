@@ -47,6 +47,7 @@ def watch(
             while store.run(run_id).status == "running":
                 time.sleep(EVERY_S)
                 live.update(view(store, run_id))
+            live.update(view(store, run_id))  # it may have ended between a look and the question
 
 
 def _follow_plainly(store: Store, run_id: str, once: bool) -> None:

@@ -80,10 +80,10 @@ def lines(title: str, series: Sequence[Series], *, x: str, y: str, dots: Sequenc
     )
     up = _scale(floor, ceiling, bottom, top)
     parts = [_levels(floor, ceiling, up, left, right), _foot(points, dots, across, bottom)]
-    parts += [_band(each, number, across, up) for number, each in enumerate(shown)]
+    parts += [_band(each, number, across, up, thin=len(shown) > 2) for number, each in enumerate(shown)]
     parts += [_dot(each, across, up) for each in dots]
     parts += [_line(each, number, across, up) for number, each in enumerate(shown)]
-    parts += _names(shown, across, up)
+    parts += _names(shown, right + 10, up)
     parts += [
         _text((left + right) / 2, height - 8, x, "axis", "middle"),
         _text(4, 14, y, "axis", "start"),
@@ -122,7 +122,7 @@ def bars(title: str, names: Sequence[str], rows: Sequence[Bar], *, unit: str = "
     height = top + step * len(rows) + 4
     most = max((value for row in rows for value in row.values), default=0) or 1
     across = _scale(0, most, left, right)
-    parts = [_legend(names, left)] if len(names) > 1 else []
+    parts = [_legend(names, 10)] if len(names) > 1 else []
     for number, row in enumerate(rows):
         at = top + step * number
         parts.append(_text(left - 10, at + step / 2 - 1, line(row.name, 42), "name", "end"))
@@ -208,11 +208,12 @@ def _foot(
 
 
 def _band(
-    series: Series, number: int, across: Callable[[float], float], up: Callable[[float], float]
+    series: Series, number: int, across: Callable[[float], float], up: Callable[[float], float], *, thin: bool
 ) -> Markup:
+    kind = "band thin" if thin else "band"
     there = [f"{_short(across(p.x))},{_short(up(p.y.high))}" for p in series.points]
     back = [f"{_short(across(p.x))},{_short(up(p.y.low))}" for p in reversed(series.points)]
-    return _tag("polygon", points=" ".join(there + back), class_=f"band s{number % N_STYLES}")
+    return _tag("polygon", points=" ".join(there + back), class_=f"{kind} s{number % N_STYLES}")
 
 
 def _line(
@@ -243,16 +244,13 @@ def _dot(dot: Dot, across: Callable[[float], float], up: Callable[[float], float
     return _tag("circle", _tag("title", line(dot.label)), cx=across(dot.x), cy=up(dot.y), r=5, class_=kind)
 
 
-def _names(
-    series: Sequence[Series], across: Callable[[float], float], up: Callable[[float], float]
-) -> list[Markup]:
-    """Each series' name beside its end, moved down where two would overlap."""
+def _names(series: Sequence[Series], x: float, up: Callable[[float], float]) -> list[Markup]:
+    """Each series' name beside its end, moved down where two would overlap; `x` is the right edge."""
     ends = sorted((up(each.points[-1].y.mean), number) for number, each in enumerate(series))
     made, last = [], -math.inf
     for y, number in ends:
         y = max(y, last + 16)
         last = y
-        x = across(series[number].points[-1].x) + 10
         made.append(_text(x, y + 4, line(series[number].name, 18), f"label s{number % N_STYLES}", "start"))
     return made
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
-from loriner.report.charts import Row, intervals
+from loriner.report.charts import Bar, Row, bars, intervals
 from loriner.report.comparison import SEED, Comparison, Contrast, Method
 from loriner.report.comparison_rounds import by_round, by_task
 from loriner.report.comparison_verdicts import progress, remarks, verdict
@@ -30,6 +31,7 @@ def comparison_page(comparison: Comparison) -> Page:
             contrasts(comparison),
             by_round(comparison),
             by_task(comparison),
+            faults(comparison),
             structure(candidates),
             invalid(candidates),
             costs(_spent(comparison.episodes), _statuses(comparison.episodes)),
@@ -62,9 +64,10 @@ def methods(comparison: Comparison) -> Section:
         title="Modes at equal cost",
         text=(
             f"Each search may use as many {_unit(comparison.unit)} as the first mode did on the same task "
-            "and seed. Scoring the winner on sealed questions is no part of the search; sampling spends its "
-            "share there, on votes. The oracle sees the sealed scores: it is a ceiling, not a method. Calls, "
-            "tokens and money are means of an arm; money is left out where replies came from the cache.",
+            "and seed; a last candidate that goes beyond is paid for and does not count. Scoring the winner "
+            "on sealed questions is no part of the search; sampling spends its share there, on votes.",
+            "The oracle sees the sealed scores: it is a ceiling, not a method. Calls, tokens and money are "
+            "means of an arm; money is left out where replies came from the cache.",
         ),
         figures=(
             Figure(
@@ -95,6 +98,41 @@ def _method(each: Method) -> tuple[Cell, ...]:
     )
 
 
+def faults(comparison: Comparison) -> Section:
+    """Failed grade trials by fault: of the seed program, and of the best of each mode."""
+    searches = [each for each in comparison.episodes if each.seed and each.best]
+    modes = tuple(dict.fromkeys(each.start.mode for each in searches))
+    found = {mode: Counter[str]() for mode in modes}
+    before = Counter[str]()
+    for each in searches:
+        assert each.seed and each.best
+        found[each.start.mode].update(each.best.faults)
+        if each.start.mode == modes[0]:
+            before.update(each.seed.faults)
+    counts = {
+        name: (before[name], *(found[mode][name] for mode in modes)) for name in _commonest(found, before)
+    }
+    if not counts:
+        return Section(title="Faults before and after")
+    caption = "Failed grade trials by fault, all tasks and seeds"
+    rows: list[Sequence[Cell]] = [(name, *each) for name, each in counts.items()]
+    return Section(
+        title="Faults before and after",
+        figures=(
+            Figure(
+                caption=caption,
+                chart=bars(caption, (SEED, *modes), [Bar(name, each) for name, each in counts.items()]),
+                table=Table(caption="The same figures", columns=("fault", SEED, *modes), rows=rows),
+            ),
+        ),
+    )
+
+
+def _commonest(found: Mapping[str, Counter[str]], before: Counter[str]) -> list[str]:
+    total = sum(found.values(), before)
+    return [name for name, _ in total.most_common()]
+
+
 def contrasts(comparison: Comparison) -> Section:
     """Every two modes on the same questions."""
     if not comparison.contrasts:
@@ -107,8 +145,8 @@ def contrasts(comparison: Comparison) -> Section:
         (
             _versus(each),
             difference_text(each.paired.difference),
-            f"{each.paired.p_value:.4f}",
-            f"{each.p_adjusted:.4f}",
+            _chance(each.paired.p_value),
+            _chance(each.p_adjusted),
             "told apart" if each.told else "not told apart",
             each.paired.n,
         )
@@ -204,6 +242,10 @@ def _statuses(episodes: Sequence[Episode]) -> dict[str, int]:
         for status, n in episode.statuses.items():
             counts[status] = counts.get(status, 0) + n
     return counts
+
+
+def _chance(p: float) -> str:
+    return "< 0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def _versus(each: Contrast) -> str:

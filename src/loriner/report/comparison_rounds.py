@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import fmean
 
 from markupsafe import Markup
 
 from loriner.report.charts import Point, Series, lines
-from loriner.report.comparison import Comparison
-from loriner.report.facts import Episode
+from loriner.report.comparison import SEED, Comparison
+from loriner.report.facts import Episode, Scores
 from loriner.report.page import Cell, Figure, Fold, Section, Table, part
 from loriner.report.text import line
 from loriner.report.verdicts import interval_text
@@ -97,13 +97,17 @@ def by_task(comparison: Comparison) -> Section:
     modes = list(dict.fromkeys(arm.mode for arm, _ in comparison.arms))
     sealed = []
     for task in comparison.tasks:
-        cells = [_sealed(comparison, task, mode) for mode in modes]
-        sealed.append((line(task), cells))
+        cells = [_sealed(comparison, task, mode, lambda each: each.test) for mode in modes]
+        seed = [
+            _sealed(comparison, task, mode, lambda each: each.seed.test if each.seed else {})
+            for mode in modes
+        ]
+        sealed.append((line(task), [next((each for each in seed if each is not None), None), *cells]))
     label = "Mean sealed score by task and mode"
     folds = [
         Fold(
             title=label,
-            body=part("heat.html", label=label, corner="task", columns=modes, rows=sealed),
+            body=part("heat.html", label=label, corner="task", columns=[SEED, *modes], rows=sealed),
             open=True,
         )
     ]
@@ -116,13 +120,11 @@ def by_task(comparison: Comparison) -> Section:
     return Section(title="Task by mode and round", folds=tuple(folds))
 
 
-def _sealed(comparison: Comparison, task: str, mode: str) -> float | None:
-    found = [
-        fmean(each.test.values())
-        for each in comparison.episodes
-        if each.start.task == task and each.start.mode == mode and each.test
-    ]
-    return fmean(found) if found else None
+def _sealed(comparison: Comparison, task: str, mode: str, pick: Callable[[Episode], Scores]) -> float | None:
+    """The mean over the seeds that have come so far."""
+    of_mode = (each for each in comparison.episodes if (each.start.task, each.start.mode) == (task, mode))
+    means = [fmean(scores.values()) for each in of_mode if (scores := pick(each))]
+    return fmean(means) if means else None
 
 
 def _rounds_of(comparison: Comparison, mode: str) -> Markup | None:

@@ -18,7 +18,7 @@ from loriner import __version__
 
 Cell = str | int | Markup | None
 
-_FIGURE = re.compile(r"[+-]?[\d.,]+(?: s| \[[^\]]*\])?\Z|–?\Z")
+_FIGURE = re.compile(r"(?:< )?[+-]?[\d.,]+(?: s| \[[^\]]*\])?\Z|–?\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -77,7 +77,7 @@ def by_round(episode: Episode) -> Section:
         if each.grade
     ]
     caption = "Grade score of the current program after each round"
-    rows = [("seed", interval_text(episode.seed_grade), "", "", 0)] + [
+    rows = [("seed", interval_text(episode.seed_grade), "", "", episode.n_seed_calls)] + [
         (
             f"round {each.number}",
             interval_text(each.grade),
@@ -123,7 +123,7 @@ def questions(episode: Episode) -> Section:
     each = part("heat.html", label=label, corner="question", columns=heads, rows=list(cells.items()))
     return Section(
         title="Task by round",
-        text=("Columns are candidates, `round.completion`; refused edits have none.",),
+        text=("Columns are candidates, by round and number; refused edits have none.",),
         folds=(
             Fold(title="The task as a whole", body=whole, open=True),
             Fold(title="Question by question", body=each),

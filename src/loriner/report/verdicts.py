@@ -82,7 +82,7 @@ def looks(episode: Episode) -> str:
     plan = episode.start.plan
     n = plan["rounds"] * plan["candidates"]
     if plan["accept"] != "paired":
-        return f"The rule `{plan['accept']}` asks for no evidence: over {n} looks a gain by luck is likely."
+        return f"The rule {plan['accept']} asks for no evidence: over {n} looks a gain by luck is likely."
     return (
         f"Each of up to {n} looks was tested at 0.05/{n}, so luck alone is accepted in at most 1 run of 20."
     )
