@@ -107,11 +107,17 @@ pack() { # what is worth keeping, in parts of 15 MiB: results, logs, journals, a
     ls -l "$WORK/packed"
 }
 
+solver() { # makes sure that it answers; starts it again if it died
+    serve "$WEIGHTS/solver" solver 8001 "${SOLVER_MEMORY:-0.3}" "$SOLVER_GPU"
+    await 8001
+}
+
 run() {
+    case $1 in room | contexts | teach | grpo | compare | rounds) solver >/dev/null ;; esac
     case $1 in
         convert-solver) stage convert-solver $PYTHON bench/convert.py "$SOLVER_GGUF" "$WEIGHTS/solver" ;;
         convert-proposer) stage convert-proposer $PYTHON bench/convert.py "$PROPOSER_GGUF" "$WEIGHTS/proposer" ;;
-        serve) serve "$WEIGHTS/solver" solver 8001 "${SOLVER_MEMORY:-0.3}" "$SOLVER_GPU"; stage serve await 8001 ;;
+        serve) stage serve solver ;;
         room) stage room $PYTHON bench/room.py --solver "$SOLVER" --home "$WORK/home" --out "$WORK/results/room.json" ;;
         contexts) stage contexts $LORINER train contexts "$CONFIG" $COMMON ;;
         teach) stage teach $LORINER train teach "$CONFIG" $COMMON ;;
