@@ -14,7 +14,7 @@ from loriner.records import Status
 from loriner.runtime.base import CallRefused, Limits, Program, Verdict
 from loriner.runtime.host import LocalRuntime
 
-SHORT = Limits(cpu_s=1, wall_s=8)
+SHORT = Limits(cpu_s=1, wall_s=60)
 
 
 class Echo:
@@ -217,17 +217,17 @@ async def test_a_dead_model_is_ours_and_a_reached_cap_stops_the_caller(runtime: 
     assert "nobody listens" in verdict.error
     with pytest.raises(BudgetReached):
         await run(runtime, solving("model('a')"), Echo(error=BudgetReached("spent")))
-    slow = Limits(cpu_s=1, wall_s=8, call_s=0.1)
+    slow = Limits(cpu_s=1, wall_s=60, call_s=0.1)
     verdict = await run(runtime, solving("model('a')"), Echo(delay_s=60), slow)
     assert verdict.status is Status.INFRA_ERROR
 
 
 async def test_waiting_for_the_model_costs_no_own_time(runtime: LocalRuntime) -> None:
-    limits = Limits(cpu_s=1, wall_s=3)
-    body = "return ''.join(model('a') for _ in range(4))"
+    limits = Limits(cpu_s=1, wall_s=5)
+    body = "return ''.join(model('a') for _ in range(6))"
     verdict = await run(runtime, solving(body), Echo(delay_s=1.0), limits)
-    assert (verdict.status, verdict.answer) == (Status.OK, "AAAA"), verdict
-    assert verdict.seconds >= 4
+    assert (verdict.status, verdict.answer) == (Status.OK, "AAAAAA"), verdict
+    assert verdict.seconds >= 6
 
 
 async def test_runs_that_wait_for_the_model_leave_their_place_to_others() -> None:
@@ -254,7 +254,7 @@ async def test_a_crash_says_where_in_the_harness_and_nothing_of_the_host(runtime
     verdict = await run(runtime, solving("print('before')\nreturn json.loads('{')", "import json"))
     assert (verdict.status, verdict.detail) == (Status.CRASHED, "JSONDecodeError")
     assert verdict.stdout == "before\n"
-    assert 'File "harness.py", line 4, in solve' in verdict.error
+    assert 'File "harness.py", line 4, in solve\n    return json.loads' in verdict.error
     assert 'File "json/__init__.py"' in verdict.error
     assert "child.py" not in verdict.error
 
@@ -268,7 +268,7 @@ async def test_a_dead_zygote_is_ours_and_the_next_run_is_unharmed(runtime: Local
     zygote.process.kill()
     verdict = await running
     assert verdict.status is Status.INFRA_ERROR
-    assert "zygote" in verdict.error
+    assert "the zygote died: its process ended" in verdict.error
     assert (await run(runtime, source, services)).status is Status.OK
 
 

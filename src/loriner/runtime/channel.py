@@ -101,14 +101,15 @@ class Channel(Generic[Item]):
             return
         except OSError:
             data = b""
-        self._take(data)
-
-    def _take(self, data: bytes) -> None:
+        if not data:
+            self._end()
+            return
         try:
             self._items.extend(self._decoder.feed(data))
         except wire.WireError as error:
-            return self._end(error)
-        return self._wake() if data else self._end()
+            self._end(error)
+        else:
+            self._wake()
 
     def _writable(self) -> None:
         try:

@@ -286,7 +286,7 @@ def _load(source: str, filename: str, name: str) -> dict[str, Any]:
     """The namespace after the source's body ran as the module `name`."""
     module = types.ModuleType(name)
     sys.modules[name] = module
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    linecache.cache[filename] = (lambda: source,)
     try:
         code = compile(source, filename, "exec", dont_inherit=True)
     except SyntaxError:

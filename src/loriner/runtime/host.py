@@ -151,12 +151,11 @@ class LocalRuntime:
 
     def _excuse(self, job: Job, limits: Limits, verdict: Verdict) -> Verdict:
         """The verdict, but for a program that an overloaded machine may have starved: once, that is ours."""
-        starved = verdict.cpu_s < _IDLE_SHARE * limits.cpu_s and (verdict.status, verdict.detail) == (
-            Status.TIMEOUT,
-            "wall",
-        )
+        waited = verdict.status is Status.TIMEOUT and verdict.detail == "wall"
+        if not waited or verdict.cpu_s >= _IDLE_SHARE * limits.cpu_s or not self._trials.overloaded():
+            return verdict
         known = replace(job, services=None)
-        if not starved or known in self._excused or not self._trials.overloaded():
+        if known in self._excused:
             return verdict
         self._excused[known] = None
         if len(self._excused) > _N_EXCUSED:

@@ -203,7 +203,8 @@ class Session:
         self._channel.stop()
 
     async def _reap(self, zygote: Zygote, exit_: asyncio.Future[Exit]) -> None:
-        await asyncio.wait([exit_], timeout=_REAP_S)
+        if not exit_.done():
+            await asyncio.wait([exit_], timeout=_REAP_S)
         if not exit_.done():
             zygote.kill_all("it did not end a killed run")
         try:
