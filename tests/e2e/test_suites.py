@@ -110,12 +110,12 @@ def test_a_suite_that_was_stopped_goes_on_where_it_was(
     loriner: Command, two: tuple[str, str], stub: Stub
 ) -> None:
     stub.mind = lambda prompt: adder(prompt) if "How much" not in prompt else "<answer>0</answer>"
-    stub.status = lambda number: 200 if number < 4 else 400  # the second task meets a broken endpoint
+    stub.status = lambda number, *_: 200 if number < 4 else 400  # the second task meets a broken endpoint
     line = ("--solver", stub.url, "--limit", "4", "--set", "cache=false")
     broken = loriner("evaluate", "pair", *line)
     assert broken.returncode == 3
     assert "can be resumed" in broken.stderr
-    stub.status, before = (lambda number: 200), len(stub.calls)
+    stub.status, before = (lambda *_: 200), len(stub.calls)
     (row,) = json.loads(loriner("runs", "list", "--json").stdout)
     done = loriner("evaluate", "--resume", row["run"], "--json")
     assert done.returncode == 0, done.stderr
