@@ -16,7 +16,8 @@ from typing import Any
 
 from aiohttp import web
 
-Mind = Callable[[str], str]
+Mind = Callable[[str], str | None]
+"""The reply to a prompt; None is a reply without content, as of a model that only thought."""
 
 
 def adder(prompt: str) -> str:
@@ -32,11 +33,16 @@ class Stub:
     """What the server does and what it was asked."""
 
     mind: Mind = adder
-    status: Callable[[int], int] = lambda number: 200
+    status: Callable[[int, str], int] = lambda number, prompt: 200
     """The HTTP status of the n-th call, from 0."""
+    headers: dict[str, str] = field(default_factory=dict)
+    """Of replies with another status than 200."""
+    finish_reason: str = "stop"
     delay_s: float = 0.0
     url: str = ""
     calls: list[dict[str, Any]] = field(default_factory=list)
+    n_answered: int = 0
+    """Calls that got a completion."""
 
     async def answer(self, request: web.Request) -> web.Response:
         body = await request.json()
@@ -44,13 +50,18 @@ class Stub:
         self.calls.append(body)
         if self.delay_s:
             await asyncio.sleep(self.delay_s)
-        status = self.status(number)
+        prompt = body["messages"][-1]["content"]
+        status = self.status(number, prompt)
         if status != 200:
-            return web.json_response({"error": {"message": f"stub says {status}"}}, status=status)
-        text = self.mind(body["messages"][-1]["content"])
+            error = {"error": {"message": f"stub says {status}"}}
+            return web.json_response(error, status=status, headers=self.headers)
+        text = self.mind(prompt)
+        self.n_answered += 1
         return web.json_response(
             {
-                "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+                "choices": [
+                    {"message": {"role": "assistant", "content": text}, "finish_reason": self.finish_reason}
+                ],
                 "usage": {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25},
             }
         )

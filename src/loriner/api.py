@@ -19,8 +19,9 @@ from typing import Any
 
 from loriner.adapt import Adaptation, Plan, Round, Standing
 from loriner.adapt import adapt as adapt_async
-from loriner.config import Settings
+from loriner.config import AdaptTable, Settings
 from loriner.errors import LorinerError
+from loriner.estimate import of_adaptation
 from loriner.models.meter import Budget
 from loriner.models.named import ModelSpec
 from loriner.models.prices import Price
@@ -117,10 +118,8 @@ def adapt(
     Raises:
         LorinerError: as the command line would, with the same message.
     """
-    settings = _settings(home=home, seed=seed, budget=budget or Budget(), models=(solver, proposer))
-    return asyncio.run(
-        _adapt(task, _name(solver), _name(proposer), harness, settings, Plan(rounds=rounds, **plan))
-    )
+    settings = _settings(home, seed, budget or Budget(), solver, proposer)
+    return asyncio.run(_adapt(task, harness, settings, Plan(rounds=rounds, **plan)))
 
 
 def evaluate(
@@ -134,35 +133,38 @@ def evaluate(
     seed: int = 0,
 ) -> Evaluation:
     """All trials of a harness (`library:NAME`, a file, or `run.best`) on a split of `task`."""
-    settings = _settings(home=home, seed=seed, budget=Budget(), models=(solver,))
-    return asyncio.run(_evaluate(task, harness, _name(solver), settings, split, limit))
+    settings = _settings(home, seed, Budget(), solver)
+    return asyncio.run(_evaluate(task, harness, settings, split, limit))
 
 
-def _settings(*, home: str | Path, seed: int, budget: Budget, models: tuple[Model | str, ...]) -> Settings:
+def _settings(
+    home: str | Path, seed: int, budget: Budget, solver: Model | str, proposer: Model | str = "catalogue"
+) -> Settings:
     specs = {
         _name(each): ModelSpec(
             base_url=each.url, model=each.name, api_key_env=each.api_key_env, price=each.price
         )
-        for each in models
+        for each in (solver, proposer)
         if isinstance(each, Model)
     }
-    return Settings(home=Path(home), seed=seed, budget=budget, models=specs)
+    asked = AdaptTable(solver=_name(solver), proposer=_name(proposer))
+    return Settings(home=Path(home), seed=seed, budget=budget, models=specs, adapt=asked)
 
 
 def _name(model: Model | str) -> str:
     return model if isinstance(model, str) else f"{model.url}::{model.name}"
 
 
-async def _adapt(
-    task: AnyTask, solver: str, proposer: str, harness: str | Path | None, settings: Settings, plan: Plan
-) -> Run:
+async def _adapt(task: AnyTask, harness: str | Path | None, settings: Settings, plan: Plan) -> Run:
+    wanted = settings.adapt
+    of_adaptation(settings, task, plan)  # refuses caps that cannot be kept or fit nothing
     async with workspace(settings, "adapting", needed_level=NEEDED) as opened:
         try:
             start = _start(opened, harness, task)
             with opened.run("adapt") as (run_id, _):
-                lab = opened.evaluator(run_id, opened.model(solver))
+                lab = opened.evaluator(run_id, opened.model(wanted.solver or ""))
                 episode = await adapt_async(
-                    task, start, lab, opened.proposer(proposer), plan=plan, registry=opened.registry
+                    task, start, lab, opened.proposer(wanted.proposer), plan=plan, registry=opened.registry
                 )
         finally:
             await task.close()
@@ -172,7 +174,6 @@ async def _adapt(
 async def _evaluate(
     task: AnyTask,
     harness: str | Path | Scored,
-    solver: str,
     settings: Settings,
     split: Split,
     limit: int | None,
@@ -181,7 +182,7 @@ async def _evaluate(
         try:
             start = harness.harness if isinstance(harness, Scored) else _start(opened, harness, task)
             with opened.run("evaluate") as (run_id, _):
-                lab = opened.evaluator(run_id, opened.model(solver))
+                lab = opened.evaluator(run_id, opened.model(settings.adapt.solver or ""))
                 return await lab.evaluate(task, start, task.questions(split)[:limit], purpose=split)
         finally:
             await task.close()

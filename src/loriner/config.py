@@ -21,6 +21,7 @@ from loriner.models.named import ModelSpec
 from loriner.runtime.base import Limits
 from loriner.runtime.levels import Isolation
 from loriner.statistics import Rule
+from loriner.tasks.base import Split
 
 FILE_NAME = "loriner.toml"
 _ENVIRONMENT = {"home", "seed", "offline", "models_dir"}
@@ -93,7 +94,7 @@ class EvaluateTable(Table):
     """Task names and suites with commas between them; None is the task of `adapt`."""
     harnesses: list[str] = Field(default_factory=list)
     """None here: the harness of `adapt`, or else each task's own seed."""
-    split: Literal["feedback", "grade", "test"] = "grade"
+    split: Split = "grade"
     limit: int | None = Field(default=None, ge=1)
     """Questions of a task at most."""
     samples: int = Field(default=1, ge=1)

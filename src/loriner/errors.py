@@ -65,6 +65,12 @@ class PromptRefused(ModelRefused):
     """The prompt does not fit the model's context: the doing of whoever wrote it, not the endpoint's."""
 
 
+class NotOnRecord(LorinerError):
+    """A replayed run asks a model for what the recorded run never asked."""
+
+    exit_code = 3
+
+
 class RuntimeUnavailable(LorinerError):
     """The sandbox cannot run a harness on this machine."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from loriner.errors import InfrastructureError, ModelError, PromptRefused
-from loriner.models.base import Message, Model, ModelRequest
+from loriner.models.base import Model, ModelRequest, request_of
 from loriner.models.meter import Meter
 from loriner.records import Call, Evaluation, Harness, Question, Score, Status, Trial
 from loriner.runtime.base import CallRefused, Limits, Program, Runtime, Verdict
@@ -144,6 +144,7 @@ class _Batch:
             for _ in range(INFRA_TRIES - 1):
                 if trial.status is not Status.INFRA_ERROR or any(call.error for call in trial.calls):
                     break  # the model's client has tried again on its own account
+                await self.lab.store.add_trial(self.lab.run_id, self.purpose, trial)
                 trial = await self._trial(question, sample)
         await self._keep(trial)
 
@@ -171,9 +172,27 @@ class _Batch:
             tools=frozenset({*self.task.tools, "run_python"}),
             seed=seed,
         )
-        verdict = await lab.runtime.run(program, services, lab.limits)
+        try:
+            verdict = await lab.runtime.run(program, services, lab.limits)
+        except BaseException:
+            await self._keep_cut(question, sample, tuple(services.calls))
+            raise
         score = await self._score(question, verdict)
         return _as_trial(self.harness, question, sample, verdict, score, tuple(services.calls))
+
+    async def _keep_cut(self, question: Question, sample: int, calls: tuple[Call, ...]) -> None:
+        """Records what a trial had paid for when it was cut off, so that the run's bill is whole."""
+        if any(call.kind == "model" and not call.cached for call in calls):
+            cut = Trial(
+                harness_id=self.harness.id,
+                question_id=question.id,
+                sample=sample,
+                status=Status.INFRA_ERROR,
+                detail="cut off",
+                score=None,
+                calls=calls,
+            )
+            await self.lab.store.add_trial(self.lab.run_id, self.purpose, cut)
 
     async def _score(self, question: Question, verdict: Verdict) -> Score | None:
         """The task's verdict; 0 without asking where there is no answer; None where the fault is ours."""
@@ -278,16 +297,11 @@ class TrialServices:
         return await _together([self._sample(request, each) for each in wanted])
 
     def _request(self, asked: Mapping[str, Any], number: int) -> ModelRequest:
-        temperature = float(asked["temperature"])
-        return ModelRequest(
-            messages=tuple(Message(each["role"], each["content"]) for each in asked["messages"]),
-            temperature=temperature,
-            max_tokens=int(asked.get("max_tokens", 512)),
-            stop=tuple(asked.get("stop") or ()),
-            seed=derive(self.seed, "call", number) if temperature > 0 else 0,
-        )
+        seed = derive(self.seed, "call", number) if asked["temperature"] > 0 else 0
+        return request_of({**asked, "seed": seed})
 
     async def _sample(self, asked: Mapping[str, Any], request: ModelRequest) -> str:
+        asked = {**asked, "seed": request.seed}  # with its seed, a call's record is all that a replay needs
         try:
             reply = await self.solver.complete(request)
         except PromptRefused as error:

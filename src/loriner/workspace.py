@@ -19,6 +19,7 @@ from loriner.models.base import Model
 from loriner.models.cache import CachedModel
 from loriner.models.meter import Meter, MeteredModel
 from loriner.models.named import open_model
+from loriner.models.recorded import Record, RecordedModel
 from loriner.propose.catalogue import catalogue_proposer
 from loriner.propose.llm import llm_proposer
 from loriner.propose.prompt import Shown
@@ -28,6 +29,7 @@ from loriner.runtime.base import Runtime
 from loriner.runtime.host import LocalRuntime
 from loriner.runtime.levels import require
 from loriner.store.database import Store
+from loriner.store.hold import holding
 from loriner.store.registry import Registry
 from loriner.tasks.base import Task
 from loriner.tasks.jsonl import from_jsonl
@@ -48,9 +50,21 @@ class Workspace:
     runtime: Runtime
     meter: Meter
     _models: dict[str, Model] = field(default_factory=dict)
+    record: Record | None = None
+    """What an earlier run recorded, if that one is replayed: then no model is opened."""
+
+    def replay(self, name: str) -> str:
+        """Has every model answer from the record of the run called `name`, and from nothing else; its id."""
+        run_id = self.store.run(name).id
+        trials, rollouts = self.store.trials(run_id, with_calls=True), self.store.rollouts(run_id)
+        served = [call for each in trials for call in each.calls if each.score is not None or not call.error]
+        self.record = Record(run_id, [*served, *(call for each in rollouts for call in each.calls)])
+        return run_id
 
     def model(self, name: str) -> Model:
         """The model called `name`: metered, and behind the reply cache unless that is switched off."""
+        if self.record is not None:
+            return RecordedModel(name, self.record)
         if name not in self._models:
             settings = self.settings
             inner = open_model(
@@ -88,6 +102,16 @@ class Workspace:
         """
         return find_harness(name, self.store, self.registry, task)
 
+    async def pinned(self, name: str, task: str) -> Harness:
+        """As `harness`, and the settings now name it by its id: a run resumes from the program it began with,
+        whatever became of the file or the tag.
+        """
+        found = self.harness(name, task)
+        await self.store.add_harness(found)
+        wanted = self.settings.adapt.model_copy(update={"harness": found.id})
+        self.settings = self.settings.model_copy(update={"adapt": wanted})
+        return found
+
     @contextmanager
     def run(
         self, command: str, *, resume: str | None = None, parent: str | None = None
@@ -95,14 +119,25 @@ class Workspace:
         """A run row around the block: its id, and the summary that is kept when the block ends.
 
         However the block ends, the row says so: done, budget, interrupted or failed.
+
+        Raises:
+            ConfigError: the run to resume is not there, or another process works on it.
         """
         if resume is None:
             run_id = self.store.start_run(
                 command, config=self.settings.as_json(), seed=self.settings.seed, parent=parent
             )
         else:
-            run_id = self.store.resume_run(resume).id
-            self.meter.add_past(self.store.usage(run_id), len(self.store.trials(run_id)))
+            run_id = self.store.run(resume).id
+        with holding(self.settings.home, run_id):
+            if resume is not None:
+                self.store.resume_run(run_id)
+                n_scored = sum(trial.score is not None for trial in self.store.trials(run_id))
+                self.meter.add_past(self.store.usage(run_id), n_scored)
+            yield from self._recorded(run_id)
+
+    def _recorded(self, run_id: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The id and the summary, once; the row then says how it ended."""
         summary: dict[str, Any] = {}
         status = "failed"
         try:

@@ -8,10 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from loriner.cli.globals import Globals
+from loriner.cli.spending import (
+    DryRun,
+    MaxCalls,
+    MaxMinutes,
+    MaxTokens,
+    MaxTrials,
+    MaxUsd,
+    NoCache,
+    Replay,
+    Resume,
+    earlier,
+    print_estimate,
+)
 
 if TYPE_CHECKING:
     from loriner.adapt import Adaptation, Plan
     from loriner.config import AdaptTable, Settings
+    from loriner.estimate import Estimate
     from loriner.records import Usage
 
 DEMO_TASK = "rg:count_primes"
@@ -63,12 +77,15 @@ def adapt(
     no_traces: NoTraces = False,
     scores_only: ScoresOnly = False,
     sinks: SinkOption = None,
-    max_usd: Annotated[float | None, typer.Option(help="Stop before this is spent.")] = None,
-    max_calls: Annotated[int | None, typer.Option(help="Model calls at most.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Tokens at most, both ways.")] = None,
-    max_trials: Annotated[int | None, typer.Option(help="Trials at most.")] = None,
-    max_minutes: Annotated[float | None, typer.Option(help="Minutes at most.")] = None,
-    resume: Annotated[str | None, typer.Option(help="Go on with a run that was stopped.")] = None,
+    max_usd: MaxUsd = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_trials: MaxTrials = None,
+    max_minutes: MaxMinutes = None,
+    no_cache: NoCache = False,
+    dry_run: DryRun = False,
+    resume: Resume = None,
+    replay: Replay = None,
     allow_reduced: Annotated[
         bool, typer.Option("--allow-reduced", help="Accept a sandbox below level 2.")
     ] = False,
@@ -77,6 +94,7 @@ def adapt(
     given: Globals = context.obj
     settings = given.settings(
         allow_reduced=True if allow_reduced else None,
+        cache=False if no_cache else None,
         adapt={
             "task": task,
             "solver": solver,
@@ -99,7 +117,11 @@ def adapt(
             "trials": max_trials,
         },
     )
-    episode, spent = asyncio.run(_adapt(settings, given, resume))
+    settings = earlier(settings, "adapt", resume, replay, harness)
+    if dry_run:
+        print_estimate(given, asyncio.run(_estimate(settings)))
+        return
+    episode, spent = asyncio.run(_adapt(settings, given, resume=resume, replay=replay))
     _print(given, settings, episode, spent)
 
 
@@ -131,7 +153,7 @@ def demo(
         f"The solver {solver} is a real, frozen model, run on this machine; {task} is a real benchmark.\n"
         "Nothing is scripted but the proposer: it picks from a catalogue of known revisions (no model).",
     )
-    episode, spent = asyncio.run(_adapt(settings, given, None))
+    episode, spent = asyncio.run(_adapt(settings, given))
     _print(given, settings, episode, spent)
     if not given.json:
         from loriner.cli.render import next_steps
@@ -144,36 +166,51 @@ def _say(given: Globals, text: str) -> None:
         typer.echo(text, err=True)
 
 
-async def _adapt(settings: Settings, given: Globals, resume: str | None) -> tuple[Adaptation, Usage]:
+async def _estimate(settings: Settings) -> Estimate:
+    from loriner.estimate import of_adaptation
+    from loriner.workspace import named, task_of
+
+    named(settings.adapt.solver, "solver", "--solver")
+    task = task_of(settings)
+    try:
+        return of_adaptation(settings, task, plan_of(settings.adapt))
+    finally:
+        await task.close()
+
+
+async def _adapt(
+    settings: Settings, given: Globals, *, resume: str | None = None, replay: str | None = None
+) -> tuple[Adaptation, Usage]:
     from loriner.adapt import adapt as run_adaptation
     from loriner.cli.progress import watching
+    from loriner.estimate import of_adaptation
     from loriner.report.sinks.telling import chosen, sinking
     from loriner.runtime.levels import NEEDED
     from loriner.workspace import named, task_of, workspace
 
-    if resume is not None:
-        settings = as_it_was(settings, resume)
     sinks = chosen(settings.sinks)
     wanted = settings.adapt
     async with workspace(settings, "adapting", needed_level=NEEDED) as opened:
         task = task_of(settings)
-        solver = opened.model(named(wanted.solver, "solver", "--solver"))
-        proposer = opened.proposer(wanted.proposer)
-        start = opened.harness(wanted.harness or f"library:{task.seed_harness}", task.name)
-        plan = plan_of(wanted)
-        with (
-            opened.run("adapt", resume=resume) as (run_id, summary),
-            watching(given.verbosity) as watch,
-            sinking(sinks, run_id, watch, home=settings.home) as observe,
-        ):
-            try:
+        try:
+            plan = plan_of(wanted)
+            of_adaptation(settings, task, plan)  # refuses caps that cannot be kept or fit nothing
+            parent = None if replay is None else opened.replay(replay)
+            solver = opened.model(named(wanted.solver, "solver", "--solver"))
+            proposer = opened.proposer(wanted.proposer)
+            start = await opened.pinned(wanted.harness or f"library:{task.seed_harness}", task.name)
+            with (
+                opened.run("adapt", resume=resume, parent=parent) as (run_id, summary),
+                watching(given.verbosity) as watch,
+                sinking(sinks, run_id, watch, home=settings.home) as observe,
+            ):
                 lab = opened.evaluator(run_id, solver, observe)
                 episode = await run_adaptation(
                     task, start, lab, proposer, plan=plan, registry=opened.registry
                 )
-            finally:
-                await task.close()
-            summary |= _summary(episode)
+                summary |= _summary(episode)
+        finally:
+            await task.close()
         return episode, opened.spent(run_id)
 
 
@@ -189,19 +226,6 @@ def plan_of(wanted: AdaptTable) -> Plan:
         grade=wanted.grade,
         test=wanted.test,
     )
-
-
-def as_it_was(settings: Settings, resume: str) -> Settings:
-    """The settings of the run that is resumed; only home and budget are taken from now."""
-    from loriner.config import Settings
-    from loriner.store.database import Store
-
-    store = Store.open(settings.home)
-    try:
-        then = Settings.model_validate(store.run(resume).config)
-    finally:
-        store.close()
-    return then.model_copy(update={"home": settings.home, "budget": settings.budget})
 
 
 def _summary(episode: Adaptation) -> dict[str, Any]:

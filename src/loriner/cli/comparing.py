@@ -15,10 +15,10 @@ from loriner.cli.adapting import (
     ScoresOnly,
     SinkOption,
     ablations,
-    as_it_was,
     plan_of,
 )
 from loriner.cli.globals import Globals
+from loriner.cli.spending import earlier
 
 if TYPE_CHECKING:
     from loriner.compare import Entry
@@ -88,8 +88,7 @@ def compare(
         },
         sinks=sinks or None,
     )
-    if resume is not None:
-        settings = as_it_was(settings, resume)
+    settings = earlier(settings, "compare", resume, None)
     run_id = asyncio.run(_compare(settings, given, resume))
     _print_comparison(given, run_id)
 
@@ -98,10 +97,12 @@ async def _compare(settings: Settings, given: Globals, resume: str | None) -> st
     from loriner.cli.progress import watching
     from loriner.compare import Terms
     from loriner.compare import compare as run_comparison
+    from loriner.estimate import require_priced
     from loriner.report.sinks.telling import chosen, sinking
     from loriner.runtime.levels import NEEDED
     from loriner.workspace import named, workspace
 
+    require_priced(settings)
     sinks = chosen(settings.sinks)
     wanted = settings.compare
     terms = Terms(

@@ -49,7 +49,9 @@ def trial(each: Trial) -> dict[str, Any]:
     }
 
 
-def evaluation(run: str, task: str, harness: str, solver: str, each: Evaluation) -> dict[str, Any]:
+def evaluation(
+    run: str, task: str, harness: str, solver: str, each: Evaluation, spent: Usage
+) -> dict[str, Any]:
     return {
         "run": run,
         "task": task,
@@ -59,6 +61,7 @@ def evaluation(run: str, task: str, harness: str, solver: str, each: Evaluation)
         "score": score(each),
         "infra_errors": each.n_infra_errors,
         "trials": [trial(one) for one in each.trials],
+        "usage": usage(spent),
     }
 
 

@@ -9,10 +9,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loriner.cli.globals import Globals
+from loriner.cli.spending import (
+    DryRun,
+    MaxCalls,
+    MaxMinutes,
+    MaxTokens,
+    MaxTrials,
+    MaxUsd,
+    NoCache,
+    Replay,
+    Resume,
+    earlier,
+    print_estimate,
+)
 
 if TYPE_CHECKING:
     from loriner.config import Settings
-    from loriner.records import Evaluation
+    from loriner.estimate import Estimate
+    from loriner.records import Evaluation, Usage
 
 
 def register(app: typer.Typer) -> None:
@@ -45,15 +59,24 @@ def evaluate(
         Path | None, typer.Option("-o", "--out", help="Also write the table there, as Markdown.")
     ] = None,
     fail_under: Annotated[float | None, typer.Option(help="Exit 1 when a mean is below this.")] = None,
-    resume: Annotated[str | None, typer.Option(help="Go on with a run that was stopped.")] = None,
+    max_usd: MaxUsd = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_trials: MaxTrials = None,
+    max_minutes: MaxMinutes = None,
+    no_cache: NoCache = False,
+    dry_run: DryRun = False,
+    resume: Resume = None,
+    replay: Replay = None,
 ) -> None:
     """Scores harnesses on a task, on several or on a suite, each with n and a 95 % interval."""
     from loriner.cli import documents, render, suites
-    from loriner.cli.adapting import as_it_was
+    from loriner.config import changed
     from loriner.tasks.splits import split_named
 
     given: Globals = context.obj
     settings = given.settings(
+        cache=False if no_cache else None,
         adapt={"solver": solver},
         evaluate={
             "suite": task,
@@ -62,37 +85,65 @@ def evaluate(
             "limit": limit,
             "samples": samples,
         },
+        budget={
+            "usd": max_usd,
+            "calls": max_calls,
+            "tokens": max_tokens,
+            "trials": max_trials,
+            "minutes": max_minutes,
+        },
     )
-    if resume is not None:
-        settings = as_it_was(settings, resume)
+    settings = earlier(settings, "evaluate", resume, replay)
+    if replay is not None and harness:
+        settings = changed(settings, evaluate={"harnesses": harness})
     settings, plan = suites.asked_for(settings, whole=out is not None)
-    if plan is not None:
-        suites.evaluate_all(settings, given, plan, resume=resume, out=out, fail_under=fail_under)
+    if dry_run:
+        print_estimate(given, suites.estimate(settings, plan) if plan else asyncio.run(_estimate(settings)))
         return
-    run_id, name, harness_id, result = asyncio.run(_evaluate(settings, given, resume=resume))
+    if plan is not None:
+        earlier_run = suites.Earlier(resume=resume, replay=replay)
+        suites.evaluate_all(settings, given, plan, earlier_run, out=out, fail_under=fail_under)
+        return
+    run_id, name, result, spent = asyncio.run(_evaluate(settings, given, resume=resume, replay=replay))
+    facts = (run_id, name, result.harness_id, settings.adapt.solver or "", result, spent)
     if given.json:
-        documents.emit(documents.evaluation(run_id, name, harness_id, settings.adapt.solver or "", result))
+        documents.emit(documents.evaluation(*facts))
     else:
-        render.evaluation(run_id, name, harness_id, settings.adapt.solver or "", result)
+        render.evaluation(*facts)
     if fail_under is not None and (result.mean_score is None or result.mean_score < fail_under):
         raise typer.Exit(1)
 
 
+async def _estimate(settings: Settings) -> Estimate:
+    from loriner.estimate import of_evaluation
+    from loriner.workspace import named, task_of
+
+    named(settings.adapt.solver, "solver", "--solver")
+    task = task_of(settings)
+    try:
+        return of_evaluation(settings, task.questions(settings.evaluate.split)[: settings.evaluate.limit])
+    finally:
+        await task.close()
+
+
 async def _evaluate(
-    settings: Settings, given: Globals, *, resume: str | None
-) -> tuple[str, str, str, Evaluation]:
+    settings: Settings, given: Globals, *, resume: str | None, replay: str | None
+) -> tuple[str, str, Evaluation, Usage]:
     from loriner.cli.progress import watching
+    from loriner.estimate import of_evaluation
     from loriner.workspace import named, task_of, workspace
 
     wanted, what = settings.adapt, settings.evaluate
     async with workspace(settings) as opened:
         task = task_of(settings)
         try:
-            solver = opened.model(named(wanted.solver, "solver", "--solver"))
-            harness = opened.harness(wanted.harness or f"library:{task.seed_harness}", task.name)
             questions = task.questions(what.split)[: what.limit]
+            of_evaluation(settings, questions)  # refuses a cap on money that cannot be kept
+            parent = None if replay is None else opened.replay(replay)
+            solver = opened.model(named(wanted.solver, "solver", "--solver"))
+            harness = await opened.pinned(wanted.harness or f"library:{task.seed_harness}", task.name)
             with (
-                opened.run("evaluate", resume=resume) as (run_id, summary),
+                opened.run("evaluate", resume=resume, parent=parent) as (run_id, summary),
                 watching(given.verbosity) as observe,
             ):
                 lab = opened.evaluator(run_id, solver, observe)
@@ -100,7 +151,7 @@ async def _evaluate(
                     task, harness, questions, purpose=what.split, samples=what.samples
                 )
                 summary |= {"task": task.name, "harness": harness.id, "score": result.mean_score}
-            return run_id, task.name, harness.id, result
+            return run_id, task.name, result, opened.spent(run_id)
         finally:
             await task.close()
 

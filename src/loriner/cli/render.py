@@ -54,8 +54,8 @@ def _score(evaluation: Evaluation | None) -> tuple[str, int]:
     return interval_text(found), found.n
 
 
-def evaluation(run: str, task: str, harness: str, solver: str, result: Evaluation) -> None:
-    """Score, statuses and the level of the sandbox."""
+def evaluation(run: str, task: str, harness: str, solver: str, result: Evaluation, spent: Usage) -> None:
+    """Score, statuses, the bill and the level of the sandbox."""
     text, n = _score(result)
     statuses = Counter(str(trial.status) for trial in result.trials)
     table(
@@ -66,6 +66,7 @@ def evaluation(run: str, task: str, harness: str, solver: str, result: Evaluatio
     console().print("Trials: " + ", ".join(f"{name} {count}" for name, count in statuses.most_common()))
     if statuses[Status.INFRA_ERROR]:
         console().print("infra_error trials failed through no fault of the harness and are not in the mean.")
+    console().print(bill(spent))
     console().print(f"Sandbox level {result.level}. Run {run}: loriner runs show {run}")
 
 
@@ -85,10 +86,15 @@ def adaptation(episode: Adaptation, solver: str, spent: Usage) -> None:
         out.print("\n[bold]What was accepted[/bold]")
         diff(episode.seed.harness.source, episode.best.harness.source, "seed", "best")
     _faults(episode.seed.faults, episode.best.faults)
+    out.print(f"\n{bill(spent)} Run {episode.run_id}")
+
+
+def bill(spent: Usage) -> str:
+    """What was spent, in one sentence; a call without a known price leaves the sum unpriced."""
     usd = "unpriced" if spent.usd is None else f"USD {spent.usd:.4f}"
-    out.print(
-        f"\nSpent: {spent.calls} model calls, {spent.prompt_tokens:,} + {spent.completion_tokens:,} tokens, "
-        f"{usd}, {spent.seconds:.0f} s. Run {episode.run_id}"
+    return (
+        f"Spent: {spent.calls} model calls, {spent.prompt_tokens:,} + {spent.completion_tokens:,} tokens, "
+        f"{usd}, {spent.seconds:.0f} s."
     )
 
 

@@ -147,7 +147,7 @@ def _of_cell(sheet: Sheet, cell: Cell, trials: bool) -> dict[str, Any]:
     if cell.evaluation is None:
         return {"task": cell.task, "error": str(cell.error)}
     whole = documents.evaluation(
-        sheet.run_id, cell.task, cell.evaluation.harness_id, sheet.solver, cell.evaluation
+        sheet.run_id, cell.task, cell.evaluation.harness_id, sheet.solver, cell.evaluation, cell.usage
     )
     if not trials:
         del whole["trials"]
@@ -156,7 +156,6 @@ def _of_cell(sheet: Sheet, cell: Cell, trials: bool) -> dict[str, Any]:
         "strict": _score(cell.strict),
         "constant": _score(cell.baseline.score),
         "constant_strict": _score(cell.baseline.strict),
-        "usage": documents.usage(cell.usage),
     }
 
 

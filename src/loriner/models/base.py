@@ -26,6 +26,28 @@ class ModelRequest:
     """The sampling seed. Requests that differ in nothing but the seed are different samples."""
 
 
+def facts_of(request: ModelRequest) -> dict[str, Any]:
+    """A request as JSON values, as a call is recorded."""
+    return {
+        "messages": [{"role": each.role, "content": each.content} for each in request.messages],
+        "temperature": request.temperature,
+        "max_tokens": request.max_tokens,
+        "stop": list(request.stop),
+        "seed": request.seed,
+    }
+
+
+def request_of(facts: Mapping[str, Any]) -> ModelRequest:
+    """The request that a call's record describes."""
+    return ModelRequest(
+        messages=tuple(Message(each["role"], each["content"]) for each in facts["messages"]),
+        temperature=float(facts.get("temperature", 0.0)),
+        max_tokens=int(facts.get("max_tokens", 512)),
+        stop=tuple(facts.get("stop") or ()),
+        seed=int(facts.get("seed", 0)),
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReply:
     """What came back, with what it cost."""

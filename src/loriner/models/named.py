@@ -73,6 +73,21 @@ def open_model(
     raise ConfigError(_unknown(name, specs))
 
 
+def price_named(name: str, specs: Mapping[str, ModelSpec]) -> Price | None:
+    """What the model called `name` costs, found without opening it: 0 on this machine, None where unknown.
+
+    Raises:
+        ConfigError: no such model.
+    """
+    base_url, _, model = name.rpartition("::")
+    spec = specs.get(name) or (ModelSpec(base_url=base_url, model=model) if "://" in base_url else None)
+    if spec is not None and spec.base_url is not None:
+        return spec.price or price_of(spec.base_url, spec.model or "")
+    if spec is None and name not in CATALOGUE and name.partition(":")[0] not in ("gguf", "scripted"):
+        raise ConfigError(_unknown(name, specs))
+    return Price(0.0, 0.0)
+
+
 def _from_spec(name: str, spec: ModelSpec, models_dir: Path, offline: bool) -> Model:
     if spec.gguf and not spec.base_url:
         return _local(spec, models_dir)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loriner.models.base import Model, ModelRequest
+from loriner.models.base import Model, ModelRequest, facts_of
 from loriner.propose.prompt import TOKEN_BUDGET, Shown, messages
 from loriner.propose.proposer import Completion, Proposer
 from loriner.records import Call, Context
@@ -33,7 +33,7 @@ def llm_proposer(
         reply = await model.complete(request)
         call = Call(
             kind="model",
-            request={"messages": [{"role": each.role, "content": each.content} for each in request.messages]},
+            request=facts_of(request),
             reply=reply.text,
             finish_reason=reply.finish_reason,
             prompt_tokens=reply.prompt_tokens,

@@ -184,7 +184,7 @@ def _call(call: Call, shown: Shown) -> list[str]:
 def _past(each: PastRevision) -> str:
     before = "?" if each.before is None else f"{each.before:.2f}"
     if each.code:
-        return f"- round {each.round}: not applied, {each.code}. {_cut(each.message, 160)}"
+        return f"- round {each.round}: not applied, {each.code}. {_cut(each.message, 320)}"
     after = "?" if each.after is None else f"{each.after:.2f}"
     verdict = "kept" if each.accepted else "not kept"
     return f"- round {each.round}: {_cut(each.summary, 120)}: {before} -> {after}, {verdict}"

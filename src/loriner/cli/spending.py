@@ -1,0 +1,86 @@
+"""What commands that spend have in common: caps, what it would take, going on with a run, replaying one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from loriner.cli.globals import Globals
+    from loriner.config import Settings
+    from loriner.estimate import Estimate, Range
+
+MaxUsd = Annotated[float | None, typer.Option(min=0, help="Stop before this is spent.")]
+MaxCalls = Annotated[int | None, typer.Option(min=1, help="Model calls at most.")]
+MaxTokens = Annotated[int | None, typer.Option(min=1, help="Tokens at most, both ways.")]
+MaxTrials = Annotated[int | None, typer.Option(min=1, help="Trials at most.")]
+MaxMinutes = Annotated[float | None, typer.Option(min=0, help="Minutes at most.")]
+Resume = Annotated[str | None, typer.Option(help="Go on with a run that was stopped.")]
+Replay = Annotated[
+    str | None, typer.Option(help="Do a run again from its recorded calls; no model is asked.")
+]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Ask again what was asked before.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what it would take, and stop.")]
+
+
+def earlier(
+    settings: Settings, command: str, resume: str | None, replay: str | None, harness: str | None = None
+) -> Settings:
+    """The settings of the run that is resumed or replayed, or those given if none is.
+
+    Only home, budget and, for a replay, the harness are taken from now.
+
+    Raises:
+        ConfigError: no such run, one of another command, or both are asked.
+    """
+    from loriner.config import Settings, changed
+    from loriner.errors import ConfigError
+    from loriner.store.database import Store
+
+    if resume is not None and replay is not None:
+        raise ConfigError("--resume goes on with a run, --replay does one again: give one of them")
+    name = resume or replay
+    if name is None:
+        return settings
+    store = Store.open(settings.home)
+    try:
+        row = store.run(name)
+        within = row.parent if row.parent and store.run(row.parent).command == "compare" else None
+    finally:
+        store.close()
+    if row.command != command or within:
+        fit = f"loriner compare --resume {within}" if within else f"loriner {row.command}"
+        raise ConfigError(f"run {row.id} cannot be taken up by `{command}`: it belongs to `{fit}`")
+    then = Settings.model_validate(row.config)
+    then = then.model_copy(update={"home": settings.home, "budget": settings.budget})
+    return changed(then, adapt={"harness": harness}) if replay else then
+
+
+def print_estimate(given: Globals, found: Estimate) -> None:
+    """Prints an estimate: a table, or a document."""
+    from loriner.cli import documents, render
+    from loriner.estimate import ASSUMED
+
+    if given.json:
+        assumed = {name: asdict(each) for name, each in ASSUMED.items()}
+        documents.emit({**asdict(found), "assumed": assumed})
+        return
+    rows: list[list[Any]] = [
+        ["trials", *_both(found.trials)],
+        ["model calls", *_both(found.calls)],
+        ["prompt tokens", *_both(found.prompt_tokens)],
+        ["completion tokens", *_both(found.completion_tokens)],
+        ["USD", *(("unpriced", "unpriced") if found.usd is None else _both(found.usd, ",.4f"))],
+    ]
+    render.table("What it would take", ["what", "at least", "at most"], rows)
+    assumed_words = ", ".join(f"{name} {each.low:g} to {each.high:g}" for name, each in ASSUMED.items())
+    typer.echo(f"Assumed: {assumed_words}. Nothing was asked.")
+    if found.least is not None:
+        least = found.least
+        typer.echo(f"Caps that fit one revision: --max-trials {least.trials}, --max-calls {least.calls}.")
+
+
+def _both(each: Range, form: str = ",.0f") -> tuple[str, str]:
+    return format(each.low, form), format(each.high, form)
