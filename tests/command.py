@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -25,6 +26,7 @@ def started(folder: Path, home: Path, *arguments: str) -> subprocess.Popen[str]:
         text=True,
         cwd=folder,
         env=environment(home),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job ignores it
     )
 
 

@@ -6,7 +6,6 @@ before it is used, so a run that died is resumed by walking again: what is known
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -14,7 +13,7 @@ from typing import Literal
 
 from loriner.allowance import Allowance, Bill
 from loriner.constant import constant_baseline
-from loriner.evaluate import Evaluator
+from loriner.evaluate import Evaluator, together
 from loriner.memorised import check as check_memorised
 from loriner.propose.context import brief_of, faults, make_context
 from loriner.propose.proposer import Proposer, propose
@@ -223,16 +222,15 @@ class _Episode:
     async def _context(self, parent: Harness, number: int, history: Sequence[PastRevision]) -> Context:
         feedback = self._billed(await self._evaluate(parent, "feedback"))
         brief = brief_of(self.task.name, self.task.description, self.task.tools)
-        context = make_context(brief, parent, feedback, self.feedback, round=number, history=history)
-        await self.lab.store.add_context(self.lab.run_id, context)
-        return context
+        return make_context(brief, parent, feedback, self.feedback, round=number, history=history)
 
     async def _attempts(self, context: Context, seed: Harness, number: int) -> tuple[Attempt, ...]:
         n = self.plan.candidates
         first = n * (number - 1) if self._from_seed else 0  # all rounds then share one context
-        rollouts = await asyncio.gather(*(self._rollout(context, first + i, seed) for i in range(n)))
-        attempts = await asyncio.gather(*(self._attempt(each) for each in rollouts))
-        return tuple(self._within_allowance(each) for each in attempts)
+        async with together() as group:
+            group.create_task(self.lab.store.add_context(self.lab.run_id, context))
+            trying = [group.create_task(self._attempt(context, first + i, seed)) for i in range(n)]
+        return tuple(self._within_allowance(each.result()) for each in trying)
 
     def _within_allowance(self, attempt: Attempt) -> Attempt:
         """The attempt, now on the bill; already refused if it went beyond the allowance."""
@@ -245,14 +243,19 @@ class _Episode:
         beyond = Decision(False, f"not considered: beyond the allowance of {allowance}")
         return replace(attempt, decision=beyond, considered=False)
 
-    async def _rollout(self, context: Context, index: int, seed: Harness) -> Rollout:
-        known = self.lab.store.rollout(self.lab.run_id, context.id, index)
-        if known is not None:
-            return known
+    async def _attempt(self, context: Context, index: int, seed: Harness) -> Attempt:
+        """The completion of this place with its candidate's scores. It is being recorded while it is scored:
+        the store keeps the order, so no trial is there before its rollout.
+        """
+        rollout = self.lab.store.rollout(self.lab.run_id, context.id, index)
+        if rollout is not None:
+            return Attempt(rollout=rollout, grade=await self._graded(rollout), decision=None)
         rollout = self._screened(await propose(self.proposer, context, index), seed)
-        await self.lab.store.add_rollout(self.lab.run_id, rollout)
+        async with together() as group:
+            group.create_task(self.lab.store.add_rollout(self.lab.run_id, rollout))
+            grading = group.create_task(self._graded(rollout))
         self.lab.observe("rollout", rollout=rollout)
-        return rollout
+        return Attempt(rollout=rollout, grade=grading.result(), decision=None)
 
     def _screened(self, rollout: Rollout, seed: Harness) -> Rollout:
         """The rollout without its candidate, if that holds answers instead of working them out."""
@@ -269,11 +272,8 @@ class _Episode:
             return rollout
         return replace(rollout, candidate=None, failure=Failure("memorised", found.message))
 
-    async def _attempt(self, rollout: Rollout) -> Attempt:
-        grade = None
-        if rollout.candidate is not None:
-            grade = await self._evaluate(rollout.candidate, "grade")
-        return Attempt(rollout=rollout, grade=grade, decision=None)
+    async def _graded(self, rollout: Rollout) -> Evaluation | None:
+        return None if rollout.candidate is None else await self._evaluate(rollout.candidate, "grade")
 
     def _choose(
         self, attempts: tuple[Attempt, ...], standing: Evaluation

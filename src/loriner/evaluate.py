@@ -8,7 +8,8 @@ program's fault scores 0; ours is unscored, tried again, and above a stated shar
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -77,6 +78,7 @@ class Evaluator:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
             running.cancel()
+            await asyncio.wait([running])  # what it had paid for is recorded before the store closes
             raise
         finally:
             if running.done():
@@ -94,11 +96,13 @@ class _Batch:
     purpose: str
     samples: int
     gate: asyncio.Semaphore = field(init=False)
+    probed: asyncio.Event = field(default_factory=asyncio.Event)
+    n_unknown: int = 0
+    """Probes that have not ended yet."""
     done: dict[tuple[str, int], Trial] = field(default_factory=dict)
 
     async def run(self) -> Evaluation:
         self.gate = asyncio.Semaphore(self.lab.concurrency)
-        await self.lab.store.add_harness(self.harness)
         known = self.lab.store.trials(
             self.lab.run_id, harness_id=self.harness.id, purpose=self.purpose, with_calls=True
         )
@@ -110,13 +114,10 @@ class _Batch:
         self.lab.observe(
             "evaluating", purpose=self.purpose, harness=self.harness, n=len(wanted), n_missing=len(missing)
         )
-        await self._all(missing[:N_PROBES])
-        if missing and all(trial.status is Status.INFRA_ERROR for trial in self.done.values()):
-            raise self._infrastructure(tuple(self.done.values()))
-        if self._hopeless():
-            await self._skip(missing[N_PROBES:])
-        else:
-            await self._all(missing[N_PROBES:])
+        async with together() as group:
+            if self.lab.store.harness(self.harness.id) is None:
+                group.create_task(self.lab.store.add_harness(self.harness))
+            await self._work(missing, group)
         trials = tuple(self.done[question.id, sample] for question, sample in wanted)
         evaluation = Evaluation(
             harness_id=self.harness.id, purpose=self.purpose, trials=trials, level=self.lab.runtime.level
@@ -128,14 +129,19 @@ class _Batch:
             await self.lab.store.add_event(self.lab.run_id, "evaluated", facts)
         return evaluation
 
-    async def _all(self, wanted: Sequence[tuple[Question, int]]) -> None:
-        """Runs them together; the first exception cancels the rest, and is raised bare."""
-        try:
-            async with asyncio.TaskGroup() as group:
-                for question, sample in wanted:
-                    group.create_task(self._one(question, sample))
-        except BaseExceptionGroup as errors:
-            raise _first(errors) from None
+    async def _work(self, missing: Sequence[tuple[Question, int]], group: asyncio.TaskGroup) -> None:
+        """Runs the probes, then the rest, unless they say that it is no use. All is recorded meanwhile."""
+        if not missing:
+            return
+        self.n_unknown = min(N_PROBES, len(missing))
+        for question, sample in missing[:N_PROBES]:
+            group.create_task(self._one(question, sample))
+        await self.probed.wait()
+        if all(trial.status is Status.INFRA_ERROR for trial in self.done.values()):
+            raise self._infrastructure(tuple(self.done.values()))
+        work = self._skip if self._hopeless() else self._one
+        for question, sample in missing[N_PROBES:]:
+            group.create_task(work(question, sample))
 
     async def _one(self, question: Question, sample: int) -> None:
         async with self.gate:
@@ -149,8 +155,12 @@ class _Batch:
         await self._keep(trial)
 
     async def _keep(self, trial: Trial) -> None:
-        await self.lab.store.add_trial(self.lab.run_id, self.purpose, trial)
+        """Notes a trial, and returns once it is recorded."""
         self.done[trial.question_id, trial.sample] = trial
+        self.n_unknown -= 1
+        if self.n_unknown == 0:
+            self.probed.set()
+        await self.lab.store.add_trial(self.lab.run_id, self.purpose, trial)
         self.lab.observe("trial", purpose=self.purpose, trial=trial)
         failed = [each for each in self.done.values() if each.status is Status.INFRA_ERROR]
         if len(failed) >= MAX_INFRA_ERRORS and 2 * len(failed) > len(self.done):
@@ -211,20 +221,20 @@ class _Batch:
             and len({each.detail for each in trials}) == 1
         )
 
-    async def _skip(self, rest: Sequence[tuple[Question, int]]) -> None:
+    async def _skip(self, question: Question, sample: int) -> None:
+        """Records the trial of a program that is not run again, since it crashed at once each time."""
         cause = next(iter(self.done.values()))
-        for question, sample in rest:
-            await self._keep(
-                Trial(
-                    harness_id=self.harness.id,
-                    question_id=question.id,
-                    sample=sample,
-                    status=Status.SKIPPED_AFTER_CRASH,
-                    detail=cause.detail,
-                    score=0.0,
-                    error=cause.error,
-                )
+        await self._keep(
+            Trial(
+                harness_id=self.harness.id,
+                question_id=question.id,
+                sample=sample,
+                status=Status.SKIPPED_AFTER_CRASH,
+                detail=cause.detail,
+                score=0.0,
+                error=cause.error,
             )
+        )
 
     def _infrastructure(self, trials: Sequence[Trial]) -> InfrastructureError:
         failed = [trial for trial in trials if trial.status is Status.INFRA_ERROR]
@@ -233,6 +243,16 @@ class _Batch:
             f"(finished trials are in the store; run {self.lab.run_id} can be resumed). "
             f"Root error: {failed[-1].error or failed[-1].detail}"
         )
+
+
+@asynccontextmanager
+async def together() -> AsyncIterator[asyncio.TaskGroup]:
+    """A group of tasks. The first error cancels the others, and is raised bare once they have ended."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            yield group
+    except BaseExceptionGroup as errors:
+        raise _first(errors) from None
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -294,7 +314,7 @@ class TrialServices:
         n = int(request.get("n", 1))
         first, self.n_samples = self.n_samples, self.n_samples + n
         wanted = [self._request(request, first + i) for i in range(n)]
-        return await _together([self._sample(request, each) for each in wanted])
+        return await _all_of([self._sample(request, each) for each in wanted])
 
     def _request(self, asked: Mapping[str, Any], number: int) -> ModelRequest:
         seed = derive(self.seed, "call", number) if asked["temperature"] > 0 else 0
@@ -340,7 +360,7 @@ class TrialServices:
         self.calls.append(Call(kind="run_python", request={"code": code}, reply=output, seconds=seconds))
 
 
-async def _together(samples: Sequence[Coroutine[Any, Any, str]]) -> list[str]:
+async def _all_of(samples: Sequence[Coroutine[Any, Any, str]]) -> list[str]:
     """Their results in order. All are awaited before the first error is raised, so none is lost."""
     replies: list[str] = []
     for each in await asyncio.gather(*samples, return_exceptions=True):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields, replace
+from operator import attrgetter
 from typing import Any
 
 from loriner.records import Call, Context, Fault, FeedbackTrial, Harness, PastRevision, Status, Trial
@@ -15,9 +16,7 @@ from loriner.store.writer import Batch, Fact
 
 def context_fact(run_id: str, context: Context) -> Fact:
     """Records a context and the source of its harness, once."""
-    shown = asdict(context)
-    del shown["harness"], shown["id"]
-    body, keep = pack(shown), harness_fact(context.harness)
+    body, keep = pack(_shown(context)), harness_fact(context.harness)
 
     def fact(batch: Batch) -> None:
         keep(batch)
@@ -28,6 +27,18 @@ def context_fact(run_id: str, context: Context) -> Fact:
         )
 
     return fact
+
+
+_PAST = tuple(field.name for field in fields(PastRevision))
+_past = attrgetter(*_PAST)
+
+
+def _shown(context: Context) -> dict[str, Any]:
+    """A context as JSON values, without harness and id. A history can be long: it is not walked deep."""
+    shown = asdict(replace(context, history=()))
+    del shown["harness"], shown["id"]
+    shown["history"] = [dict(zip(_PAST, _past(each), strict=True)) for each in context.history]
+    return shown
 
 
 def find_contexts(reader: Reader, run: int) -> list[Context]:
