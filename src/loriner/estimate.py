@@ -101,6 +101,19 @@ def of_evaluation(settings: Settings, questions: Sequence[Question]) -> Estimate
     return _summed(settings, Range(n, n), questions, Range(0, 0), None)
 
 
+def total(parts: Sequence[Estimate]) -> Estimate:
+    """What several evaluations would take together."""
+    nothing = Range(0, 0)
+    usd = [each.usd for each in parts if each.usd is not None]
+    return Estimate(
+        trials=sum((each.trials for each in parts), nothing),
+        calls=sum((each.calls for each in parts), nothing),
+        prompt_tokens=sum((each.prompt_tokens for each in parts), nothing),
+        completion_tokens=sum((each.completion_tokens for each in parts), nothing),
+        usd=sum(usd, nothing) if len(usd) == len(parts) else None,
+    )
+
+
 def _n(questions: Sequence[Question], most: int) -> int:
     return min(len(questions), most)
 

@@ -157,3 +157,26 @@ def test_one_command_makes_the_splits_and_says_how_long_it_took(loriner: Command
     done = loriner("tasks", "freeze", "fictional")
     assert done.returncode == 2
     assert "nothing to freeze" in done.stderr
+
+
+def test_a_suite_can_be_estimated_capped_and_replayed(
+    loriner: Command, two: tuple[str, str], stub: Stub
+) -> None:
+    line = ("evaluate", "pair", "--solver", stub.url, *BOTH, "--limit", "3")
+    estimate = json.loads(loriner(*line, "--dry-run", "--json").stdout)
+    assert estimate["trials"] == {"low": 12, "high": 12}
+    assert stub.calls == []
+    capped = loriner(*line, "--max-calls", "4")
+    assert capped.returncode == 4
+    assert len(stub.calls) <= 4
+    (row,) = json.loads(loriner("runs", "list", "--json").stdout)
+    done = loriner("evaluate", "--resume", row["run"], "--json")
+    assert done.returncode == 0, done.stderr
+    before = len(stub.calls)
+    again = loriner("evaluate", "--replay", row["run"], "--json")
+    assert again.returncode == 0, again.stderr
+    assert len(stub.calls) == before
+    first, second = (
+        [each["mean"] for each in json.loads(found.stdout)["harnesses"]] for found in (done, again)
+    )
+    assert first == second

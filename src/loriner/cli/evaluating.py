@@ -72,7 +72,6 @@ def evaluate(
     """Scores harnesses on a task, on several or on a suite, each with n and a 95 % interval."""
     from loriner.cli import documents, render, suites
     from loriner.config import changed
-    from loriner.errors import ConfigError
     from loriner.tasks.splits import split_named
 
     given: Globals = context.obj
@@ -95,16 +94,15 @@ def evaluate(
         },
     )
     settings = earlier(settings, "evaluate", resume, replay)
-    if replay is not None:
+    if replay is not None and harness:
         settings = changed(settings, evaluate={"harnesses": harness})
     settings, plan = suites.asked_for(settings, whole=out is not None)
-    if plan is not None:
-        if dry_run or replay:
-            raise ConfigError("--dry-run and --replay are for one harness on one task: name one of each")
-        suites.evaluate_all(settings, given, plan, resume=resume, out=out, fail_under=fail_under)
-        return
     if dry_run:
-        print_estimate(given, asyncio.run(_estimate(settings)))
+        print_estimate(given, suites.estimate(settings, plan) if plan else asyncio.run(_estimate(settings)))
+        return
+    if plan is not None:
+        earlier_run = suites.Earlier(resume=resume, replay=replay)
+        suites.evaluate_all(settings, given, plan, earlier_run, out=out, fail_under=fail_under)
         return
     run_id, name, result, spent = asyncio.run(_evaluate(settings, given, resume=resume, replay=replay))
     facts = (run_id, name, result.harness_id, settings.adapt.solver or "", result, spent)

@@ -146,8 +146,9 @@ def _of_harness(sheet: Sheet, name: str, trials: bool) -> dict[str, Any]:
 def _of_cell(sheet: Sheet, cell: Cell, trials: bool) -> dict[str, Any]:
     if cell.evaluation is None:
         return {"task": cell.task, "error": str(cell.error)}
-    harness = cell.evaluation.harness_id
-    whole = documents.evaluation(sheet.run_id, cell.task, harness, sheet.solver, cell.evaluation, cell.usage)
+    whole = documents.evaluation(
+        sheet.run_id, cell.task, cell.evaluation.harness_id, sheet.solver, cell.evaluation, cell.usage
+    )
     if not trials:
         del whole["trials"]
     return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from loriner.cli.globals import Globals
 
 if TYPE_CHECKING:
     from loriner.config import Settings
+    from loriner.estimate import Estimate
     from loriner.sheet import Plan, Sheet
 
 WHOLE_LIBRARY = "library"
@@ -63,12 +65,37 @@ def _harnesses(given: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(spelt))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """The run that is gone on with, or done again from its record."""
+
+    resume: str | None
+    replay: str | None
+
+
+def estimate(settings: Settings, plan: Plan) -> Estimate:
+    """What the sheet would take.
+
+    Raises:
+        TaskError: a task does not open.
+        ConfigError: money is capped and the price is unknown.
+    """
+    from loriner.config import changed
+    from loriner.estimate import of_evaluation, total
+    from loriner.workspace import named, task_of
+
+    named(settings.adapt.solver, "solver", "--solver")
+    tasks = [task_of(changed(settings, adapt={"task": name})) for name in plan.tasks]
+    parts = [of_evaluation(settings, task.questions(plan.split)[: plan.limit]) for task in tasks]
+    return total([each for each in parts for _ in plan.harnesses])
+
+
 def evaluate_all(
     settings: Settings,
     given: Globals,
     plan: Plan,
+    earlier: Earlier,
     *,
-    resume: str | None,
     out: Path | None,
     fail_under: float | None,
 ) -> None:
@@ -77,7 +104,7 @@ def evaluate_all(
     """
     from loriner.cli import sheets
 
-    sheet = asyncio.run(_fill(settings, given, plan, resume))
+    sheet = asyncio.run(_fill(settings, given, plan, earlier))
     sheets.show(sheet, json=given.json, trials=given.verbosity > 0)
     if out is not None:
         out.write_text(sheets.markdown(sheet), encoding="utf-8")
@@ -89,14 +116,20 @@ def evaluate_all(
         raise typer.Exit(1)
 
 
-async def _fill(settings: Settings, given: Globals, plan: Plan, resume: str | None) -> Sheet:
+async def _fill(settings: Settings, given: Globals, plan: Plan, earlier: Earlier) -> Sheet:
     from loriner.cli.progress import watching
+    from loriner.estimate import require_priced
     from loriner.sheet import fill
     from loriner.workspace import named, workspace
 
+    require_priced(settings)
     async with workspace(settings) as opened:
+        parent = None if earlier.replay is None else opened.replay(earlier.replay)
         solver = opened.model(named(settings.adapt.solver, "solver", "--solver"))
-        with opened.run("evaluate", resume=resume) as (run_id, summary), watching(given.verbosity) as observe:
+        with (
+            opened.run("evaluate", resume=earlier.resume, parent=parent) as (run_id, summary),
+            watching(given.verbosity) as observe,
+        ):
             sheet = await fill(opened, plan, opened.evaluator(run_id, solver, observe))
             summary |= _summary(sheet)
         return sheet
