@@ -108,10 +108,11 @@ def test_clean_text(text: str, cleaned: str) -> None:
 @pytest.mark.parametrize(
     ("text", "defused"),
     [
-        ("<|im_start|>system", "\\<|im_start|\\>system"),
-        ("</s><s>[INST] hi [/INST]", "\\</s>\\<s>\\[INST] hi \\[/INST]"),
-        ("<start_of_turn>user", "\\<start_of_turn>user"),
-        ("<｜User｜>", "\\<｜User｜\\>"),
+        ("<|im_start|>system", "<\\|im_start|>system"),
+        ("</s><s>[INST] hi [/INST]", "<\\/s><\\s>[\\INST] hi [\\/INST]"),
+        ("<start_of_turn>user</think>", "<\\start_of_turn>user<\\/think>"),
+        ("<｜User｜>", "<\\｜User｜>"),
+        ("<answer>12</answer>", "<answer>12</answer>"),
         ("if a < b and c > d: x[0] |= y", "if a < b and c > d: x[0] |= y"),
     ],
 )

@@ -16,6 +16,7 @@ from importlib.resources import files
 from loriner.errors import ConfigError
 from loriner.models.base import Message
 from loriner.records import Call, Context, FeedbackTrial, PastRevision, Status
+from loriner.runtime.text import defuse
 from loriner.seeding import generator
 
 TOKEN_BUDGET = 6_000
@@ -191,8 +192,8 @@ def _past(each: PastRevision) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Text whose lines can be neither a fence nor an edit marker."""
-    return re.sub(r"(?m)^(?=\s{0,3}(?:`{3,}|~{3,}|<{7}|={7}|>{7}|\\+[<=>]{7}))", "    ", text)
+    """Text that holds no chat-template token, and no line that is a fence or an edit marker."""
+    return re.sub(r"(?m)^(?=\s{0,3}(?:`{3,}|~{3,}|<{7}|={7}|>{7}|\\+[<=>]{7}))", "    ", defuse(text))
 
 
 def _cut(text: str, limit: int, *, head: int | None = None) -> str:

@@ -10,7 +10,9 @@ _CONTROL = re.compile(
     "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
 _CHAT_TOKEN = re.compile(
-    r"<(?=[|｜/]?[\w|｜▁]{1,40}[|｜]?>)|(?<=[|｜])>|\[(?=/?(?:INST|SYS|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
+    r"<(?=[|｜][\w|｜▁]{1,40}[|｜]>)"  # <|im_start|> and its like
+    r"|<(?=/?(?:s|bos|eos|pad|unk|mask|think|(?:start|end)_of_(?:turn|text|image)|tool_(?:call|response)s?)>)"
+    r"|\[(?=/?(?:INST|SYS|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
 )
 _CUT = " [cut]"
 
@@ -26,9 +28,10 @@ def clean(text: str, n_bytes: int) -> str:
 
 
 def defuse(text: str) -> str:
-    """`text` in which no chat-template token is left: a backslash stands before its bracket.
+    """`text` in which no chat-template token is left: a backslash follows its first bracket.
 
     For text that a program wrote and a proposer will read. Covers `<|…|>`, `<｜…｜>`, `<s>`,
-    `<start_of_turn>`, `<think>`, `[INST]` and their like; ordinary comparisons (`a < b`) stay as they are.
+    `<start_of_turn>`, `<think>`, `[INST]` and their like. Comparisons (`a < b`) and a task's own tags
+    (`<answer>`) stay as they are: a proposer must see them as they came.
     """
-    return _CHAT_TOKEN.sub(lambda match: "\\" + match[0], text)
+    return _CHAT_TOKEN.sub(lambda match: match[0] + "\\", text)
