@@ -26,7 +26,7 @@ LORINER="$PYTHON -m loriner --home $WORK/home --set allow_reduced=true"
 COMMON="--set output=$WORK --set policy.base=$WEIGHTS/proposer --set solver=$SOLVER \
 --set contexts.max_prompt_tokens=$PROMPT_TOKENS --set grpo.max_completion_tokens=$COMPLETION_TOKENS $SETS"
 export TRL_EXPERIMENTAL_SILENCE=1 TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=${HF_HUB_OFFLINE:-1}
-export PYTHONPATH=src${PYTHONPATH:+:$PYTHONPATH}
+export PYTHONPATH=$PWD/src${PYTHONPATH:+:$PYTHONPATH}
 mkdir -p "$WORK/logs" "$WORK/done" "$WORK/results"
 
 say() { echo "[$(date +%H:%M:%S)] $*" | tee -a "$WORK/logs/run.log"; }

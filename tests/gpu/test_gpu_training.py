@@ -1,0 +1,84 @@
+"""On a GPU: bfloat16 autocast leaves the masters float32, a resume restores them, vLLM follows the policy."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "train"))
+
+
+def without_gpu() -> bool:
+    if any(importlib.util.find_spec(name) is None for name in ("torch", "trl")):
+        return True
+    import torch
+
+    return not torch.cuda.is_available()
+
+
+pytestmark = [
+    pytest.mark.skipif(without_gpu(), reason="needs a CUDA device and the extra [train]"),
+    pytest.mark.filterwarnings("ignore"),
+]
+
+
+@pytest.mark.parametrize("generation", ["generate", "vllm_colocate"])
+@pytest.mark.parametrize("adapter", [None, {"rank": 8, "alpha": 16}], ids=["full", "lora"])
+def test_two_updates_and_a_resume(tmp_path: Path, generation: str, adapter: object) -> None:
+    if generation == "vllm_colocate" and importlib.util.find_spec("vllm") is None:
+        pytest.skip("needs vllm")
+    from sums import exercise
+    from tiny import make_policy
+
+    from loriner.propose.proposer import Completion, read
+    from loriner.train.grpo import train_grpo
+    from loriner.train.reward import Reward, Scored
+    from loriner.train.settings import TrainConfig
+
+    policy = make_policy(tmp_path / "policy")
+    config = TrainConfig.model_validate(
+        {
+            "name": "gpu",
+            "output": tmp_path / "out",
+            "solver": "scripted:echo",
+            "policy": {"base": str(policy), "n_parameters": 2e5},
+            "contexts": {"tasks": ["sums"], "n": 8, "max_prompt_tokens": 512},
+            "grpo": {
+                "contexts_per_update": 2,
+                "completions": 8,
+                "device_batch": 16,
+                "learning_rate": 1e-6,
+                "max_completion_tokens": 32,
+                "save_every": 2,
+                "generation": generation,
+                "vllm_memory": 0.1,
+                "adapter": adapter,
+                "epochs": 2,
+            },
+        }
+    )
+
+    def vowels(exercises: Sequence[Any], completions: Sequence[str], indices: Sequence[int]) -> list[Scored]:
+        return [
+            Scored(
+                rollout=read(each.context, index, Completion(text)),
+                reward=Reward(
+                    score=sum(letter in "aeiou" for letter in text) / max(1, len(text)),
+                    parsed=False,
+                    applied=False,
+                    completion_rate=0.0,
+                ),
+            )
+            for each, text, index in zip(exercises, completions, indices, strict=True)
+        ]
+
+    said: list[str] = []
+    exercises = [exercise(number=number) for number in range(8)]
+    model = train_grpo(config, str(policy), lambda epoch: exercises, vowels, tell=said.append)
+    assert [line.split(":")[0] for line in said] == [f"update {n}/{4 * (1 + (n > 4))}" for n in range(1, 9)]
+    assert (model / "config.json").exists()
