@@ -406,6 +406,7 @@ def test_08_an_endpoint_that_stumbles_changes_no_mean_and_what_failed_is_counted
     stub.mind = lambda prompt: adder(f"```python {prompt}" if "1" in prompt else prompt)
     asked = ["--solver", stub.url, "--harness", "library:program_of_thought"]
     clean = evaluate(loriner, folder, *asked)
+    stub.headers = {"Retry-After": "0.1"}
     stub.status = lambda number, prompt: 503 if number % 5 == 0 else 200
     shaken = evaluate(loriner, folder, *asked, "--no-cache")
     assert shaken["infra_errors"] == 0 and shaken["score"] == clean["score"]
