@@ -13,7 +13,7 @@ from typing import Literal
 
 from loriner.allowance import Allowance, Bill
 from loriner.constant import constant_baseline
-from loriner.evaluate import Evaluator, together
+from loriner.evaluate import Evaluator, all_of, together
 from loriner.memorised import check as check_memorised
 from loriner.propose.context import brief_of, faults, make_context
 from loriner.propose.proposer import Proposer, propose
@@ -229,8 +229,8 @@ class _Episode:
         first = n * (number - 1) if self._from_seed else 0  # all rounds then share one context
         async with together() as group:
             group.create_task(self.lab.store.add_context(self.lab.run_id, context))
-            trying = [group.create_task(self._attempt(context, first + i, seed)) for i in range(n)]
-        return tuple(self._within_allowance(each.result()) for each in trying)
+            attempts = await all_of([self._attempt(context, first + i, seed) for i in range(n)])
+        return tuple(self._within_allowance(each) for each in attempts)
 
     def _within_allowance(self, attempt: Attempt) -> Attempt:
         """The attempt, now on the bill; already refused if it went beyond the allowance."""

@@ -11,9 +11,9 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from loriner.errors import InfrastructureError, ModelError, PromptRefused
+from loriner.errors import BudgetReached, InfrastructureError, ModelError, PromptRefused
 from loriner.models.base import Model, ModelRequest, request_of
 from loriner.models.meter import Meter
 from loriner.records import Call, Evaluation, Harness, Question, Score, Status, Trial
@@ -21,6 +21,8 @@ from loriner.runtime.base import CallRefused, Limits, Program, Runtime, Verdict
 from loriner.seeding import derive
 from loriner.store.database import Store
 from loriner.tasks.base import Task, Tool
+
+T = TypeVar("T")
 
 MAX_INFRA_SHARE = 0.2
 """Share of unscored trials above which a run stops: its mean would be of the questions that got through."""
@@ -99,6 +101,8 @@ class _Batch:
     probed: asyncio.Event = field(default_factory=asyncio.Event)
     n_unknown: int = 0
     """Probes that have not ended yet."""
+    stopped: BudgetReached | None = None
+    """The cap that was reached: no further trial begins, and those in flight end by themselves."""
     done: dict[tuple[str, int], Trial] = field(default_factory=dict)
 
     async def run(self) -> Evaluation:
@@ -118,6 +122,8 @@ class _Batch:
             if self.lab.store.harness(self.harness.id) is None:
                 group.create_task(self.lab.store.add_harness(self.harness))
             await self._work(missing, group)
+        if self.stopped is not None:
+            raise self.stopped
         trials = tuple(self.done[question.id, sample] for question, sample in wanted)
         evaluation = Evaluation(
             harness_id=self.harness.id, purpose=self.purpose, trials=trials, level=self.lab.runtime.level
@@ -137,6 +143,8 @@ class _Batch:
         for question, sample in missing[:N_PROBES]:
             group.create_task(self._one(question, sample))
         await self.probed.wait()
+        if self.stopped is not None:
+            return
         if all(trial.status is Status.INFRA_ERROR for trial in self.done.values()):
             raise self._infrastructure(tuple(self.done.values()))
         work = self._skip if self._hopeless() else self._one
@@ -145,14 +153,26 @@ class _Batch:
 
     async def _one(self, question: Question, sample: int) -> None:
         async with self.gate:
-            self.lab.meter.begin_trial()
-            trial = await self._trial(question, sample)
-            for _ in range(INFRA_TRIES - 1):
-                if trial.status is not Status.INFRA_ERROR or any(call.error for call in trial.calls):
-                    break  # the model's client has tried again on its own account
-                await self.lab.store.add_trial(self.lab.run_id, self.purpose, trial)
-                trial = await self._trial(question, sample)
+            if self.stopped is not None:
+                return
+            try:
+                trial = await self._tried(question, sample)
+            except BudgetReached as reached:
+                self.stopped = reached
+                self.probed.set()
+                return
         await self._keep(trial)
+
+    async def _tried(self, question: Question, sample: int) -> Trial:
+        """The trial, run again where it failed through our fault."""
+        self.lab.meter.begin_trial()
+        trial = await self._trial(question, sample)
+        for _ in range(INFRA_TRIES - 1):
+            if trial.status is not Status.INFRA_ERROR or any(call.error for call in trial.calls):
+                break  # the model's client has tried again on its own account
+            await self.lab.store.add_trial(self.lab.run_id, self.purpose, trial)
+            trial = await self._trial(question, sample)
+        return trial
 
     async def _keep(self, trial: Trial) -> None:
         """Notes a trial, and returns once it is recorded."""
@@ -314,7 +334,7 @@ class TrialServices:
         n = int(request.get("n", 1))
         first, self.n_samples = self.n_samples, self.n_samples + n
         wanted = [self._request(request, first + i) for i in range(n)]
-        return await _all_of([self._sample(request, each) for each in wanted])
+        return await all_of([self._sample(request, each) for each in wanted])
 
     def _request(self, asked: Mapping[str, Any], number: int) -> ModelRequest:
         seed = derive(self.seed, "call", number) if asked["temperature"] > 0 else 0
@@ -360,14 +380,14 @@ class TrialServices:
         self.calls.append(Call(kind="run_python", request={"code": code}, reply=output, seconds=seconds))
 
 
-async def _all_of(samples: Sequence[Coroutine[Any, Any, str]]) -> list[str]:
+async def all_of(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
     """Their results in order. All are awaited before the first error is raised, so none is lost."""
-    replies: list[str] = []
-    for each in await asyncio.gather(*samples, return_exceptions=True):
+    results: list[T] = []
+    for each in await asyncio.gather(*work, return_exceptions=True):
         if isinstance(each, BaseException):
             raise each
-        replies.append(each)
-    return replies
+        results.append(each)
+    return results
 
 
 def _text(result: Any) -> str:

@@ -168,13 +168,14 @@ def test_02_the_estimate_of_an_evaluation_holds_what_it_takes(
 
 
 def test_02_an_evaluation_is_capped_too_and_goes_on_where_it_stopped(
-    loriner: Command, folder: Path, stub: Stub
+    loriner: Command, folder: Path, stub: Stub, home: Path
 ) -> None:
     asked = ["--solver", stub.url, "--split", "test", "--limit", "9", "--samples", "2"]
-    done = loriner("evaluate", str(folder), *asked, "--max-trials", "7", "--set", "concurrency=1")
+    done = loriner("evaluate", str(folder), *asked, "--max-trials", "7")
     assert done.returncode == 4 and "7 trials" in done.stderr
-    assert len(stub.calls) == 7
-    document = evaluate(loriner, folder, "--resume", runs(loriner)[0]["run"])
+    run = runs(loriner)[0]["run"]
+    assert len(stub.calls) == len(scored(home, run)) == 7  # those in flight are not thrown away
+    document = evaluate(loriner, folder, "--resume", run)
     assert document["score"]["n"] == 9 and len(document["trials"]) == 18
     assert document["usage"]["calls"] == len(stub.calls) == 9  # at temperature 0 the second sample is known
 
@@ -406,6 +407,7 @@ def test_08_an_endpoint_that_stumbles_changes_no_mean_and_what_failed_is_counted
     stub.mind = lambda prompt: adder(f"```python {prompt}" if "1" in prompt else prompt)
     asked = ["--solver", stub.url, "--harness", "library:program_of_thought"]
     clean = evaluate(loriner, folder, *asked)
+    stub.headers = {"Retry-After": "0.1"}
     stub.status = lambda number, prompt: 503 if number % 5 == 0 else 200
     shaken = evaluate(loriner, folder, *asked, "--no-cache")
     assert shaken["infra_errors"] == 0 and shaken["score"] == clean["score"]
