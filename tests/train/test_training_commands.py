@@ -81,7 +81,7 @@ def loriner(tmp_path: Path) -> Command:
             [sys.executable, "-m", "loriner", *arguments],
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=900,
             cwd=tmp_path,
             env=environment,
         )
@@ -94,6 +94,7 @@ def document(done: subprocess.CompletedProcess[str]) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.timeout(900)
 def test_contexts_teacher_and_comparison(loriner: Command, config: Path, tmp_path: Path) -> None:
     drawn = document(loriner("train", "contexts", str(config), "--json"))
     assert drawn["n"] == 4

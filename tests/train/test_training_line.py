@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
 from test_training_commands import Command, config, document, loriner, stub
 
 from stub_server import Stub
@@ -13,6 +14,7 @@ from stub_server import Stub
 __all__ = ["config", "loriner", "stub"]
 
 
+@pytest.mark.timeout(1800)  # four imports of a trainer: a minute, or ten on a crowded machine
 def test_the_whole_line(loriner: Command, config: Path, policy: Path, stub: Stub, tmp_path: Path) -> None:
     shutil.copytree(policy, tmp_path / "policy")
     document(loriner("train", "contexts", str(config), "--json"))
