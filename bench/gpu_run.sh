@@ -17,7 +17,7 @@ SUITE=${SUITE:-rg-unseen}
 SETS=${SETS:-}                                # further --set arguments, e.g. "--set contexts.n=80"
 PROMPT_TOKENS=${PROMPT_TOKENS:-2400}
 COMPLETION_TOKENS=${COMPLETION_TOKENS:-768}
-SERVE=${SERVE:-vllm}                          # or a command that takes: DIR NAME PORT MEMORY
+SERVE=${SERVE:-vllm}                          # or a command that takes: DIR NAME PORT CACHE
 API_SERVERS=${API_SERVERS:-4}
 N_GPUS=${N_GPUS:-$(nvidia-smi -L 2>/dev/null | wc -l)}
 SOLVER_GPU=$([ "$N_GPUS" -gt 1 ] && echo 1 || echo 0)
@@ -45,17 +45,19 @@ stage() {
     fi
 }
 
-# serve DIR NAME PORT MEMORY GPU: an OpenAI-compatible server in the background, unless the port answers already.
+# serve DIR NAME PORT CACHE GPU: an OpenAI-compatible server in the background, unless the port answers already.
+# CACHE is bytes, not a share of the GPU: servers that start side by side would take each other's memory for their own.
 serve() {
-    local directory=$1 name=$2 port=$3 memory=$4 gpu=$5
+    local directory=$1 name=$2 port=$3 cache=$4 gpu=$5
     answers "$port" && return
     if [ "$SERVE" = vllm ]; then
         CUDA_VISIBLE_DEVICES=$gpu setsid nohup $PYTHON -m vllm.entrypoints.cli.main serve "$directory" \
             --served-model-name "$name" --port "$port" --max-model-len 4096 --max-num-seqs 512 \
-            --gpu-memory-utilization "$memory" --api-server-count "$API_SERVERS" \
+            --gpu-memory-utilization 0.08 --kv-cache-memory-bytes "$cache" --api-server-count "$API_SERVERS" \
+            --cudagraph-capture-sizes 1 2 4 8 16 32 64 128 256 512 \
             >"$WORK/logs/server-$name.log" 2>&1 </dev/null &
     else
-        setsid nohup $SERVE "$directory" "$name" "$port" "$memory" >"$WORK/logs/server-$name.log" 2>&1 </dev/null &
+        setsid nohup $SERVE "$directory" "$name" "$port" "$cache" >"$WORK/logs/server-$name.log" 2>&1 </dev/null &
     fi
     echo $! >"$WORK/server-$name.pid"
 }
@@ -74,9 +76,9 @@ await() {
 }
 
 proposers() {
-    serve "$WEIGHTS/proposer" base 8003 0.08 0
-    serve "$WORK/sft/model" sft 8004 0.08 0
-    serve "$WORK/grpo/model" rl 8005 0.08 0
+    serve "$WEIGHTS/proposer" base 8003 5000000000 0
+    serve "$WORK/sft/model" sft 8004 5000000000 0
+    serve "$WORK/grpo/model" rl 8005 5000000000 0
     await 8003 8004 8005
 }
 
@@ -108,7 +110,7 @@ pack() { # what is worth keeping, in parts of 15 MiB: results, logs, journals, a
 }
 
 solver() { # makes sure that it answers; starts it again if it died
-    serve "$WEIGHTS/solver" solver 8001 "${SOLVER_MEMORY:-0.3}" "$SOLVER_GPU"
+    serve "$WEIGHTS/solver" solver 8001 "${SOLVER_CACHE:-30000000000}" "$SOLVER_GPU"
     await 8001
 }
 
