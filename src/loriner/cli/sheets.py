@@ -67,19 +67,14 @@ def _share(score: Interval | None) -> str:
 def _side_by_side(sheet: Sheet) -> Table:
     first = sheet.of(sheet.plan.harnesses[0])
     heads = [f"{cell.task} (n = {_n(sheet, cell.asked)})" for cell in first]
-    columns = ["harness", *heads, "mean", "calls a trial"]
-    constant = [
-        "(constant answer)",
-        *(_text(_baseline(sheet, cell.asked).score) for cell in first),
-        "-",
-        "0.0",
-    ]
-    rows = [
-        [name, *(_text(cell.score, cell) for cell in cells), _text(sheet.mean(name)), f"{_calls(cells):.1f}"]
-        for name in sheet.plan.harnesses
-        if (cells := sheet.of(name))
-    ]
-    return Table(_title(sheet), columns, [constant, *rows])
+    shared = ["mean"] if len(first) > 1 else []
+    constant = [_text(_baseline(sheet, cell.asked).score) for cell in first] + ["-" for _ in shared]
+    rows = [["(constant answer)", *constant, "0.0"]]
+    for name in sheet.plan.harnesses:
+        cells = sheet.of(name)
+        scores = [_text(cell.score, cell) for cell in cells] + [_text(sheet.mean(name)) for _ in shared]
+        rows.append([name, *scores, f"{_calls(cells):.1f}"])
+    return Table(_title(sheet), ["harness", *heads, *shared, "calls a trial"], rows)
 
 
 def _n(sheet: Sheet, asked: str) -> int:
