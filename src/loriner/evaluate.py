@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from loriner.errors import BudgetReached, InfrastructureError, ModelError, PromptRefused
-from loriner.models.base import Model, ModelRequest, request_of
+from loriner.models.base import Model, ModelRequest, call_of, request_of
 from loriner.models.meter import Meter
 from loriner.records import Call, Evaluation, Harness, Question, Score, Status, Trial
 from loriner.runtime.base import CallRefused, Limits, Program, Runtime, Verdict
@@ -350,19 +350,7 @@ class TrialServices:
         except ModelError as error:
             self.calls.append(Call(kind="model", request=asked, reply="", error=str(error)))
             raise
-        self.calls.append(
-            Call(
-                kind="model",
-                request=asked,
-                reply=reply.text,
-                finish_reason=reply.finish_reason,
-                prompt_tokens=reply.prompt_tokens,
-                completion_tokens=reply.completion_tokens,
-                usd=reply.usd,
-                seconds=reply.seconds,
-                cached=reply.cached,
-            )
-        )
+        self.calls.append(call_of(asked, reply))
         return reply.text
 
     async def tool(self, name: str, arguments: Mapping[str, Any]) -> Any:

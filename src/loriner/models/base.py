@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from loriner.records import Call
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -63,6 +65,21 @@ class ModelReply:
     cached: bool = False
     usage: Mapping[str, Any] = field(default_factory=dict)
     """The endpoint's own usage object, untouched."""
+
+
+def call_of(request: Mapping[str, Any], reply: ModelReply) -> Call:
+    """The record of one answered model call."""
+    return Call(
+        kind="model",
+        request=request,
+        reply=reply.text,
+        finish_reason=reply.finish_reason,
+        prompt_tokens=reply.prompt_tokens,
+        completion_tokens=reply.completion_tokens,
+        usd=reply.usd,
+        seconds=reply.seconds,
+        cached=reply.cached,
+    )
 
 
 class Model(Protocol):

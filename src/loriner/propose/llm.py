@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from loriner.models.base import Model, ModelRequest, facts_of
+from loriner.models.base import Model, ModelRequest, call_of, facts_of
 from loriner.propose.prompt import TOKEN_BUDGET, Shown, messages
 from loriner.propose.proposer import Completion, Proposer
-from loriner.records import Call, Context
+from loriner.records import Context
 from loriner.seeding import derive
 
 MAX_TOKENS = 2_048
@@ -31,17 +31,6 @@ def llm_proposer(
             seed=derive(seed, "propose", context.id, index),
         )
         reply = await model.complete(request)
-        call = Call(
-            kind="model",
-            request=facts_of(request),
-            reply=reply.text,
-            finish_reason=reply.finish_reason,
-            prompt_tokens=reply.prompt_tokens,
-            completion_tokens=reply.completion_tokens,
-            usd=reply.usd,
-            seconds=reply.seconds,
-            cached=reply.cached,
-        )
-        return Completion(reply.text, (call,))
+        return Completion(reply.text, (call_of(facts_of(request), reply),))
 
     return Proposer(model.name, write)
