@@ -21,6 +21,13 @@ TABLE = Harness(
     + ", ".join(f"'{n} plus 1': '{n + 1}'" for n in range(100, 132))
     + "}\n\n\ndef solve(model, question):\n    return ANSWERS.get(question, model(question))\n"
 )
+LOOP = Harness(
+    "def solve(model, question):\n"
+    "    answer = ''\n"
+    "    for _ in range(2):\n"
+    "        answer = answer or model(question).split()[-1]\n"
+    "    return answer\n"
+)
 LONG = Harness(
     GOOD.source + "\n\n" + "\n".join(f"UNUSED_{n} = 'some padding text {n}'" for n in range(60)) + "\n"
 )
@@ -65,11 +72,28 @@ async def test_the_report_counts_everything_once(tmp_path: Path) -> None:
     assert found.tasks == {"sums": 2}
 
 
-async def test_one_pattern_cannot_fill_the_set(tmp_path: Path) -> None:
-    plan = TeachPlan(completions=7, grade=16, n_examples=2, max_pattern_share=0.5, max_chars=1_500)
-    lessons = await taught(tmp_path, scripted(WRITTEN), plan)
-    assert Counter(each.dropped for each in lessons)["pattern_full"] >= 1
-    assert sum(not each.dropped for each in lessons) == 1
+async def test_one_pattern_has_its_share_of_the_kept(tmp_path: Path) -> None:
+    written = [edit(GOOD), edit(HALF), edit(LOOP)]
+    plan = TeachPlan(completions=3, grade=16, max_pattern_share=0.5)
+    lessons = await taught(tmp_path, scripted(written), plan)
+    assert Counter(each.dropped for each in lessons) == {"": 2, "pattern_full": 1}
+    assert {each.pattern for each in lessons if not each.dropped} == {"extraction", "retry"}
+
+
+async def test_the_only_pattern_is_kept_whole(tmp_path: Path) -> None:
+    plan = TeachPlan(completions=2, grade=16, max_pattern_share=0.5)
+    lessons = await taught(tmp_path, scripted([edit(GOOD), edit(HALF)]), plan)
+    assert not any(each.dropped for each in lessons)
+
+
+async def test_the_same_revision_of_two_programs_is_no_duplicate(tmp_path: Path) -> None:
+    plan = TeachPlan(completions=1, grade=16)
+    other = Harness(SEED.source.replace("def solve", "# Asks once.\n\n\ndef solve"))
+    async with laboratory(tmp_path) as lab:
+        states = [State(task="sums", harness=each) for each in (SEED, other)]
+        exercises = await draw(lab, TASKS, states, DrawPlan(n=4, pool=8, feedback=4))
+        lessons = await teach(lab, TASKS, exercises, scripted([edit(GOOD)]), plan)
+    assert Counter(each.dropped for each in lessons) == {"": 2, "near_duplicate": 2}
 
 
 async def test_exported_rows_are_chat_and_their_edits_apply(tmp_path: Path) -> None:

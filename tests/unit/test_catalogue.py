@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from loriner.harness.contract import from_library, library_names
@@ -72,3 +74,20 @@ def test_a_tool_that_is_not_granted_is_not_used() -> None:
 )
 def test_the_shape_of_answers(targets: list[str], kind: str) -> None:
     assert shape_of(targets).kind == kind
+
+
+async def test_the_answer_is_written_again_in_the_form_that_is_asked_for() -> None:
+    seen = context(feedback(Fault.FORMAT, target="red"), harness=from_library("minimal"))
+    texts = [completion(seen, index) for index in range(len(ENTRIES))]
+    note = next(entry.note for entry in ENTRIES if entry.name == "answer_in_form")
+    _, revised = revise(seen.harness, next(text for text in texts if text.startswith(note)))
+    prompts = []
+
+    def model(prompt: str, **_: object) -> str:
+        prompts.append(prompt)
+        return "<answer>red</answer>" if len(prompts) == 1 else '```json\n{"answer": "red"}\n```'
+
+    names: dict[str, Any] = {}
+    exec(revised.source, names)
+    assert names["solve"](model, "Colour of blood? Reply in JSON.") == '{"answer": "red"}'
+    assert "It is:\nred\n" in prompts[1]

@@ -50,6 +50,18 @@ def test_an_edit_grows_until_it_stands_once():
     assert edit.old == "    text = text\n    return text\n"
 
 
+def test_an_insertion_gives_its_anchor_back_first():
+    new = OLD.replace("def solve", "def tidy(text):\n    return text.strip()\n\n\ndef solve")
+    (edit,) = parse(make_edits(OLD, new)).edits
+    assert edit.old == "    text = text\n    return text\n"
+    assert edit.new == edit.old + "\n\ndef tidy(text):\n    return text.strip()\n"
+
+
+def test_an_insertion_before_everything_holds_on_to_the_first_line():
+    (edit,) = parse(make_edits(OLD, "import json\n" + OLD)).edits
+    assert (edit.old, edit.new) == ("import re\n", "import json\nimport re\n")
+
+
 def test_a_function_edit_holds_the_whole_function():
     new = OLD.replace("    text = text\n", "    text = text.lower()\n").replace("clean(reply)", "reply")
     first, second = parse(make_function_edits(OLD, new)).edits

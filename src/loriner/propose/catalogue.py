@@ -124,6 +124,8 @@ def _wrap(source: str, inner: str, code: str) -> str | None:
     return None if renamed == source else f"{renamed}\n\n{code}"
 
 
+RUN = "from tools import run_python"
+
 PROGRAM = '''def by_program(model, question):
     """The output of a program that the model writes for the question, or an empty string."""
     prompt = (
@@ -143,14 +145,34 @@ def code_in(reply):
 '''
 
 
+VOTED = '''def by_programs(model, question):
+    """What most of five programs print that the model writes for the question, or an empty string."""
+    prompt = (
+        "Write a short Python program, without comments, that solves this task and prints only the answer."
+        + "\\n\\nTask:\\n" + question + "\\n\\nReply with one ```python block."
+    )
+    replies = model(prompt, n=5, temperature=0.8, max_tokens=400)
+    printed = [run_python(reply.split("```python")[-1].split("```")[0]).strip() for reply in replies]
+    printed = [each for each in printed if each and "Error: " not in each]
+    return max(printed, key=printed.count) if printed else ""
+'''
+
+
 def _interpreter(source: str, shape: Shape) -> str | None:
-    if "by_program" in _names(source):
-        return None
     first = "    computed = by_program(model, question)\n    if computed:\n        return computed\n"
-    revised = _before_solve(source, PROGRAM, first)
-    if revised is None or "from tools import run_python" in source:
-        return revised
-    return _with_import(revised, "from tools import run_python")
+    return None if "run_python(" in source else _with_tool(_before_solve(source, PROGRAM, first), RUN)
+
+
+def _program_vote(source: str, shape: Shape) -> str | None:
+    if "by_programs" in _names(source):
+        return None
+    first = "    computed = by_programs(model, question)\n    if computed:\n        return computed\n"
+    return _with_tool(_before_solve(source, VOTED, first), RUN)
+
+
+def _with_tool(source: str | None, line: str) -> str | None:
+    """The program, if there is one, with the import of a tool that it may have already."""
+    return source if source is None or line in source else _with_import(source, line)
 
 
 def _with_import(source: str, line: str) -> str:
@@ -273,6 +295,27 @@ def _vote(source: str, shape: Shape) -> str | None:
     return None if "model.batch" in source or "model.chat" in source else _wrap(source, "single", VOTE)
 
 
+IN_FORM = '''def solve(model, question):
+    """The answer, written again in exactly the form that the question asks for."""
+    answer = str(formless(model, question)).strip()
+    prompt = (
+        question + "\\n\\nThe answer is known already; do not solve anything. It is:\\n" + answer
+        + "\\n\\nWrite this answer in exactly the output format that is asked for above, and nothing else."
+    )
+    reply = model(prompt, max_tokens=300).strip()
+    return reply.removeprefix("```json").removesuffix("```").strip() if "```json" in reply else reply
+'''
+
+
+def _in_form(source: str, shape: Shape) -> str | None:
+    return _wrap(source, "formless", IN_FORM)
+
+
+def _interpreter_in_form(source: str, shape: Shape) -> str | None:
+    revised = _interpreter(source, shape)
+    return None if revised is None else _in_form(revised, shape)
+
+
 HOP = '''def second_hop(model, question):
     """The question with passages found by a query that the model makes from a first search."""
     first = search(question, k=3)
@@ -290,12 +333,8 @@ HOP = '''def second_hop(model, question):
 def _hop(source: str, shape: Shape) -> str | None:
     if "second_hop" in _names(source):
         return None
-    revised = _before_solve(source, HOP, "    question = second_hop(model, question)\n")
-    return (
-        revised
-        if revised is None or "import search" in source
-        else _with_import(revised, "from tools import search")
-    )
+    first = "    question = second_hop(model, question)\n"
+    return _with_tool(_before_solve(source, HOP, first), "from tools import search")
 
 
 ENTRIES = (
@@ -305,6 +344,26 @@ ENTRIES = (
         (Fault.REASONING, Fault.EXTRACTION, Fault.FORMAT, Fault.COMMUNICATION),
         _interpreter,
         needs="run_python",
+    ),
+    Entry(
+        "interpreter_in_form",
+        "Have the model write and run a program for the question, then put what it prints in the form asked for.",
+        (Fault.FORMAT, Fault.REASONING),
+        _interpreter_in_form,
+        needs="run_python",
+    ),
+    Entry(
+        "program_vote",
+        "Have the model write five programs for the question, and return what most of them print.",
+        (Fault.REASONING,),
+        _program_vote,
+        needs="run_python",
+    ),
+    Entry(
+        "answer_in_form",
+        "Write the answer again in exactly the form that the question asks for.",
+        (Fault.FORMAT,),
+        _in_form,
     ),
     Entry(
         "extract_answer",

@@ -45,11 +45,11 @@ class TeachPlan:
     n_examples: int = 432
     """Rows at most. Source: arXiv 2609.35738 as summarised."""
     max_pattern_share: float = 0.5
-    """Rows of one pattern at most, as a share of `n_examples`."""
+    """Of the kept, the share that one pattern may have; a teacher with one pattern only keeps it all."""
     max_chars: int = 6_000
     """Longest completion."""
     max_likeness: float = 0.9
-    """A completion this like one that is kept is a near-duplicate."""
+    """A completion this like one that is kept for the same program is a near-duplicate."""
     rename: bool = False
     """Give new names to what the revision adds: for a teacher that always writes the same code."""
     seed: int = 0
@@ -217,18 +217,30 @@ def _screened(lessons: Sequence[Lesson], plan: TeachPlan) -> list[Lesson]:
     """The lessons with near-duplicates, and what a pattern has too much of, dropped; in order."""
     kept: dict[str, list[Lesson]] = {}
     screened: list[Lesson] = []
-    most = max(1, int(plan.max_pattern_share * plan.n_examples))
     for lesson in lessons:
         if not lesson.dropped:
-            alike = kept.setdefault(lesson.pattern, [])
-            if len(alike) >= most:
-                lesson = replace(lesson, dropped="pattern_full")
-            elif any(_like(lesson, other) >= plan.max_likeness for other in alike):
+            alike = kept.setdefault(lesson.exercise.context.harness.id, [])
+            if any(_like(lesson, other) >= plan.max_likeness for other in alike):
                 lesson = replace(lesson, dropped="near_duplicate")
             else:
                 alike.append(lesson)
         screened.append(lesson)
-    return screened
+    return _balanced(screened, plan.max_pattern_share)
+
+
+def _balanced(lessons: Sequence[Lesson], share: float) -> list[Lesson]:
+    """The lessons with the later ones of a pattern dropped that has more than its share of the kept."""
+    left = Counter(each.pattern for each in lessons if not each.dropped)
+    while len(left) > 1 and max(left.values()) > max(1, share * left.total()):
+        left[max(left, key=left.__getitem__)] -= 1
+    balanced: list[Lesson] = []
+    for lesson in lessons:
+        if not lesson.dropped:
+            left[lesson.pattern] -= 1
+            if left[lesson.pattern] < 0:
+                lesson = replace(lesson, dropped="pattern_full")
+        balanced.append(lesson)
+    return balanced
 
 
 def _like(one: Lesson, other: Lesson) -> float:
