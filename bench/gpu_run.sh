@@ -14,6 +14,8 @@ PROPOSER_GGUF=${PROPOSER_GGUF:-.loriner/models/qwen2.5-coder-0.5b-instruct-q4_k_
 WEIGHTS=${WEIGHTS:-weights}                   # converted models
 PYTHON=${PYTHON:-python3}
 SUITE=${SUITE:-rg-unseen}
+LIBRARY_SUITE=${LIBRARY_SUITE:-rg:count_primes,rg:word_sorting,rg:string_manipulation,rg:gsm_symbolic,rg:coin_flip,fictional}
+MODES_TASKS=${MODES_TASKS:-rg:count_primes rg:word_sorting fictional}
 SETS=${SETS:-}                                # further --set arguments, e.g. "--set contexts.n=80"
 PROMPT_TOKENS=${PROMPT_TOKENS:-2400}
 COMPLETION_TOKENS=${COMPLETION_TOKENS:-768}
@@ -22,7 +24,8 @@ API_SERVERS=${API_SERVERS:-4}
 N_GPUS=${N_GPUS:-$(nvidia-smi -L 2>/dev/null | wc -l)}
 SOLVER_GPU=$([ "$N_GPUS" -gt 1 ] && echo 1 || echo 0)
 SOLVER=http://localhost:8001/v1::solver
-LORINER="$PYTHON -m loriner --home $WORK/home --set allow_reduced=true"
+HOME_DIR=${HOME_DIR:-$WORK/home}              # stages that run side by side are faster with a store each
+LORINER="$PYTHON -m loriner --home $HOME_DIR --set allow_reduced=true"
 COMMON="--set output=$WORK --set policy.base=$WEIGHTS/proposer --set solver=$SOLVER \
 --set contexts.max_prompt_tokens=$PROMPT_TOKENS --set grpo.max_completion_tokens=$COMPLETION_TOKENS $SETS"
 export TRL_EXPERIMENTAL_SILENCE=1 TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=${HF_HUB_OFFLINE:-1}
@@ -48,7 +51,7 @@ stage() {
 # serve DIR NAME PORT CACHE GPU: an OpenAI-compatible server in the background, unless the port answers already.
 # CACHE is bytes, not a share of the GPU: servers that start side by side would take each other's memory for their own.
 serve() {
-    local directory=$1 name=$2 port=$3 cache=$4 gpu=$5
+    local directory=$1 name=$2 port=$3 cache=$4 gpu=${5:-$SOLVER_GPU}
     answers "$port" && return
     if [ "$SERVE" = vllm ]; then
         CUDA_VISIBLE_DEVICES=$gpu setsid nohup $PYTHON -m vllm.entrypoints.cli.main serve "$directory" \
@@ -75,25 +78,33 @@ await() {
     echo "servers on $* answer after $waited s"
 }
 
-proposers() {
-    serve "$WEIGHTS/proposer" base 8003 5000000000 0
-    serve "$WORK/sft/model" sft 8004 5000000000 0
-    serve "$WORK/grpo/model" rl 8005 5000000000 0
-    await 8003 8004 8005
+proposer() { # NAME DIR PORT: a server for a proposer that is compared, beside the solver
+    serve "$2" "$1" "$3" 5000000000
+    await "$3"
 }
 
-NAMED="base=http://localhost:8003/v1::base,sft=http://localhost:8004/v1::sft,rl=http://localhost:8005/v1::rl,teacher=catalogue"
+BASE=base=http://localhost:8003/v1::base SFT=sft=http://localhost:8004/v1::sft RL=rl=http://localhost:8005/v1::rl
 ASKED="--set propose.prompt_tokens=$PROMPT_TOKENS --set propose.completion_tokens=$COMPLETION_TOKENS"
 
-compare() { # the table: one revision, canonical and format-varied
-    $LORINER compare-proposers "$SUITE" --solver "$SOLVER" --proposers "$NAMED" --setting both \
-        --per-task "${PER_TASK:-1}" -k "${K:-4}" --grade "${GRADE:-12}" --out "$WORK/results/compare" $ASKED
+compare() { # SUITE PROPOSERS: one revision, canonical and format-varied; samples that are there are not made again
+    $LORINER compare-proposers "$1" --solver "$SOLVER" --proposers "$2" --setting both \
+        --per-task "${PER_TASK:-2}" -k "${K:-4}" --grade "${GRADE:-16}" --out "$WORK/results/compare" $ASKED
 }
 
-rounds() {
-    $PYTHON bench/rounds.py --suite "$SUITE" --solver "$SOLVER" --proposers "$NAMED" --rounds 5 --home "$WORK/home" \
-        --grade "${GRADE:-12}" --test "${GRADE:-12}" --prompt-tokens "$PROMPT_TOKENS" \
-        --completion-tokens "$COMPLETION_TOKENS" --out "$WORK/results/rounds.json"
+rounds() { # PROPOSERS: one to five revisions in sequence
+    $PYTHON bench/rounds.py --suite "$SUITE" --solver "$SOLVER" --proposers "$1" --rounds 5 --home "$HOME_DIR" \
+        --grade "${ROUNDS_GRADE:-8}" --test "${ROUNDS_TEST:-16}" --prompt-tokens "$PROMPT_TOKENS" \
+        --completion-tokens "$COMPLETION_TOKENS" --out "$WORK/results/rounds-${1%%=*}.json"
+}
+
+library() { # every harness of the library with the 0.5B model
+    $LORINER evaluate "$LIBRARY_SUITE" --harness library --solver "${BASE#*=}" --limit "${LIMIT:-24}" \
+        -o "$WORK/results/library.md"
+}
+
+modes() { # sequence, independent, best-of-N and sampling at equal calls
+    $LORINER compare $MODES_TASKS --solver "$SOLVER" --proposer catalogue --rounds "${ROUNDS:-5}" -k 2 \
+        --seeds 3 --feedback 8 --grade 16 --test 40
 }
 
 pack() { # what is worth keeping, in parts of 15 MiB: results, logs, journals, adapters
@@ -115,22 +126,29 @@ solver() { # makes sure that it answers; starts it again if it died
 }
 
 run() {
-    case $1 in room | contexts | teach | grpo | compare | rounds) solver >/dev/null ;; esac
+    case $1 in room | contexts | teach | grpo | compare* | rounds* | modes) solver >/dev/null ;; esac
     case $1 in
-        convert-solver) stage convert-solver $PYTHON bench/convert.py "$SOLVER_GGUF" "$WEIGHTS/solver" ;;
-        convert-proposer) stage convert-proposer $PYTHON bench/convert.py "$PROPOSER_GGUF" "$WEIGHTS/proposer" ;;
-        serve) stage serve solver ;;
-        room) stage room $PYTHON bench/room.py --solver "$SOLVER" --home "$WORK/home" --out "$WORK/results/room.json" ;;
-        contexts) stage contexts $LORINER train contexts "$CONFIG" $COMMON ;;
-        teach) stage teach $LORINER train teach "$CONFIG" $COMMON ;;
-        sft) CUDA_VISIBLE_DEVICES=${GPU-0} stage sft $LORINER train sft "$CONFIG" $COMMON ;;
-        grpo) CUDA_VISIBLE_DEVICES=${GPU-0} stage grpo $LORINER train grpo "$CONFIG" $COMMON ;;
-        proposers) stage proposers proposers ;;
-        compare) stage compare compare ;;
-        rounds) stage rounds rounds ;;
+        convert-solver) stage $1 $PYTHON bench/convert.py "$SOLVER_GGUF" "$WEIGHTS/solver" ;;
+        convert-proposer) stage $1 $PYTHON bench/convert.py "$PROPOSER_GGUF" "$WEIGHTS/proposer" ;;
+        serve) stage $1 solver ;;
+        room) stage $1 $PYTHON bench/room.py --solver "$SOLVER" --home "$HOME_DIR" --families ${FAMILIES:-rg-train-room} \
+            --out "$WORK/results/room.json" ;;
+        contexts) stage $1 $LORINER train contexts "$CONFIG" $COMMON ;;
+        teach) stage $1 $LORINER train teach "$CONFIG" $COMMON ;;
+        sft) CUDA_VISIBLE_DEVICES=${GPU-0} stage $1 $LORINER train sft "$CONFIG" $COMMON ;;
+        grpo) CUDA_VISIBLE_DEVICES=${GPU-0} stage $1 $LORINER train grpo "$CONFIG" $COMMON ${START:+--from "$START"} ;;
+        serve-base) stage $1 proposer base "$WEIGHTS/proposer" 8003 ;;
+        serve-sft) stage $1 proposer sft "$WORK/sft/model" 8004 ;;
+        serve-rl) stage $1 proposer rl "$WORK/grpo/model" 8005 ;;
+        compare-sft) stage $1 compare "$SUITE" "$BASE,$SFT,teacher=catalogue" ;;
+        compare-rl) stage $1 compare "$WORK/results/compare/contexts.jsonl" "$BASE,$SFT,$RL,teacher=catalogue" ;;
+        rounds-sft) stage $1 rounds "$SFT,teacher=catalogue" ;;
+        rounds-rl) stage $1 rounds "$RL" ;;
+        library) stage $1 library ;;
+        modes) stage $1 modes ;;
         pack) pack ;;
-        all) for each in convert-solver serve room contexts convert-proposer teach sft grpo proposers compare rounds pack; do
-            run "$each"; done ;;
+        all) for each in convert-solver serve room contexts convert-proposer serve-base teach sft grpo serve-sft serve-rl \
+            compare-sft compare-rl rounds-sft rounds-rl pack; do run "$each"; done ;;
         *) echo "no stage is called $1" >&2; exit 2 ;;
     esac
 }

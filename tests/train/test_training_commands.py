@@ -114,6 +114,15 @@ def test_contexts_teacher_and_comparison(loriner: Command, config: Path, tmp_pat
     assert shown.returncode == 0, shown.stderr
     assert "best of 2" in shown.stdout
     assert (tmp_path / "comparison" / "samples-prose.jsonl").exists()
+    again = loriner("compare-proposers", "comparison/contexts.jsonl", *arguments)
+    assert again.stderr.count("the samples in") == 2, again.stderr
+    assert again.stdout.partition("Run ")[0] == shown.stdout.partition("Run ")[0]
+    fewer = loriner("compare-proposers", "comparison/contexts.jsonl", *arguments[:-4], "-k", "1")
+    assert "the samples in" not in fewer.stderr
+    (tmp_path / "comparison" / "samples-prose.jsonl").write_text("prose\n")
+    spoilt = loriner("compare-proposers", "comparison/contexts.jsonl", *arguments)
+    assert spoilt.returncode == 2
+    assert "samples-prose.jsonl: not a file of samples" in spoilt.stderr
 
 
 @pytest.mark.parametrize("stage", ["sft", "grpo"])

@@ -93,19 +93,24 @@ async def _compare(
     out: Path,
 ) -> dict[str, Any]:
     from loriner.cli.laboratory import laboratory, tell
-    from loriner.train.compare import sample
+    from loriner.train.compare import keep, kept, sample
     from loriner.train.reward import Scorer
 
     async with laboratory(given, table, solver, "compare-proposers", training=False) as here:
         exercises, digest = await _exercises(given, here, suite, table, out)
         scorer = Scorer(lab=here.lab, tasks=here.tasks)
         samples: dict[str, list[Sample]] = {}
+        asked = {"solver": solver, "n": len(exercises), "digest": digest, "completions": completions}
         for name, model in proposers.items():
+            path, head = out / f"samples-{name}.jsonl", {"proposer": model, **asked}
+            samples[name] = kept(path, head)
+            if samples[name]:
+                tell(given, f"{name}: the samples in {path}")
+                continue
             tell(given, f"{name}: {completions} completions in each of {len(exercises)} contexts")
             samples[name] = await sample(scorer, exercises, here.opened.proposer(model), completions)
-            _keep(out / f"samples-{name}.jsonl", samples[name])
-        head = {"run": here.lab.run_id, "solver": solver, "n": len(exercises), "digest": digest}
-        return {**head, "completions": completions, **_standings(proposers, samples)}
+            keep(path, head, samples[name])
+        return {"run": here.lab.run_id, **asked, **_standings(proposers, samples)}
 
 
 async def _exercises(
@@ -126,28 +131,54 @@ async def _exercises(
 
 
 def _standings(proposers: dict[str, str], samples: dict[str, list[Sample]]) -> dict[str, Any]:
+    """The figures over all contexts, and over those of each setting where there are two."""
+    from loriner.train.suites import VARIED
+
+    whole = _side_by_side(proposers, samples)
+    parts = {
+        setting: {
+            name: [each for each in found if (VARIED in each.task) == varied]
+            for name, found in samples.items()
+        }
+        for setting, varied in (("canonical", False), ("varied", True))
+    }
+    if not all(found for part in parts.values() for found in part.values()):
+        return whole
+    return {**whole, "settings": {name: _side_by_side(proposers, part) for name, part in parts.items()}}
+
+
+def _side_by_side(proposers: dict[str, str], samples: dict[str, list[Sample]]) -> dict[str, Any]:
+    """The figures of every proposer, also against each that is named before it."""
     from loriner.train.compare import difference, standing, unrevised
 
-    first, *_ = samples
+    names = list(samples)
     return {
-        "unrevised": asdict(unrevised(samples[first])),
+        "unrevised": asdict(unrevised(samples[names[0]])),
         "proposers": {
             name: {
                 "model": proposers[name],
-                **asdict(standing(name, found)),
-                "against": {} if name == first else {first: asdict(difference(samples[first], found))},
+                **asdict(standing(name, samples[name])),
+                "against": {
+                    other: asdict(difference(samples[other], samples[name])) for other in names[:place]
+                },
             }
-            for name, found in samples.items()
+            for place, name in enumerate(names)
         },
     }
 
 
-def _keep(path: Path, samples: Sequence[Sample]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(asdict(each)) + "\n" for each in samples), encoding="utf-8")
-
-
 def _print(found: dict[str, Any]) -> None:
+    of_all = f"One revision, {found['n']} contexts, {found['completions']} completions in each"
+    for setting, part in found.get("settings", {}).items():
+        _print_standings(f"{of_all}: {setting}", part)
+    _print_standings(of_all, found)
+    typer.echo(
+        f"No candidate scores 0; `or seed` keeps the program. Solver {found['solver']} (frozen). "
+        f"Contexts {found['digest'][:12]}. Run {found['run']}"
+    )
+
+
+def _print_standings(title: str, found: dict[str, Any]) -> None:
     from loriner.cli import render
 
     shown = found["proposers"]
@@ -165,12 +196,8 @@ def _print(found: dict[str, Any]) -> None:
         ]
         for name, each in shown.items()
     ]
-    title = f"One revision, {found['n']} contexts, {found['completions']} completions in each"
     render.table(title, [*columns, *(f"best of {k}" for k in ks)], rows)
-    typer.echo(
-        f"Unrevised: {_interval(found['unrevised'])}. No candidate scores 0; `or seed` keeps the program. "
-        f"Solver {found['solver']} (frozen). Contexts {found['digest'][:12]}. Run {found['run']}"
-    )
+    typer.echo(f"Unrevised: {_interval(found['unrevised'])}")
 
 
 def _interval(each: dict[str, Any]) -> str:

@@ -347,7 +347,7 @@ ENTRIES = (
     ),
     Entry(
         "interpreter_in_form",
-        "Have the model write and run a program for the question, then put what it prints in the form asked for.",
+        "Have the model write a program for the question, and put what it prints in the form asked for.",
         (Fault.FORMAT, Fault.REASONING),
         _interpreter_in_form,
         needs="run_python",

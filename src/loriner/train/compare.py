@@ -5,14 +5,19 @@ alike.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import comb
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from loriner.errors import InfrastructureError
+from pydantic import TypeAdapter
+
+from loriner.errors import ConfigError, InfrastructureError
 from loriner.propose.proposer import Proposer, propose
 from loriner.statistics import Interval, Paired, interval, paired
 from loriner.train.exercise import Exercise
@@ -75,6 +80,35 @@ async def sample(
     """
     rows = [(each, index) for each in exercises for index in range(completions)]
     return list(await asyncio.gather(*(_sample(scorer, each, proposer, index) for each, index in rows)))
+
+
+def keep(path: Path, head: Mapping[str, Any], samples: Sequence[Sample]) -> None:
+    """Writes the samples as JSON lines, after one that says what they are samples of."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = _adapter().dump_python(list(samples), mode="json")
+    path.write_text("".join(json.dumps(row) + "\n" for row in (dict(head), *rows)), encoding="utf-8")
+
+
+def kept(path: Path, head: Mapping[str, Any]) -> list[Sample]:
+    """The samples that `keep` wrote with this head; none if the file is absent or of something else.
+
+    Raises:
+        ConfigError: the file is no such file.
+    """
+    if not path.exists():
+        return []
+    try:
+        first, *rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        return _adapter().validate_python(rows) if first == dict(head) else []
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"{path}: not a file of samples ({str(error).splitlines()[0]}); remove it, or give another --out"
+        ) from None
+
+
+@cache
+def _adapter() -> TypeAdapter[list[Sample]]:
+    return TypeAdapter(list[Sample])
 
 
 def standing(name: str, samples: Sequence[Sample]) -> Standing:

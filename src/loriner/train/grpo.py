@@ -23,6 +23,7 @@ from loriner.train.policy import (
     last_checkpoint,
     load_policy,
     lora,
+    prompt_ids,
     types,
 )
 from loriner.train.rollouts import Rollouts
@@ -74,7 +75,7 @@ def train_grpo(
     trainer = GRPOTrainer(
         model=model,
         reward_funcs=[run.reward],
-        args=run.arguments(),
+        args=run.arguments(tokenizer),
         train_dataset=run.dataset(0),
         processing_class=tokenizer,
         peft_config=None if config.grpo.adapter is None else lora(config.grpo.adapter),
@@ -111,7 +112,7 @@ class _Run:
         self.started = self.clock = time.monotonic()
         self.accelerator: Any = None
 
-    def arguments(self) -> Any:
+    def arguments(self, tokenizer: Any) -> Any:
         table, processes = self.table, self.config.hardware.processes
         batch = table.contexts_per_update * table.completions
         if batch % (table.device_batch * processes):
@@ -143,19 +144,27 @@ class _Run:
             disable_tqdm=True,
             ddp_timeout=int(table.patience_s + 2 * table.deadline_s + 600),
             **_LOSSES[table.loss],
-            **self._vllm(),
+            **self._vllm(tokenizer),
             **device_options(),
         )
 
-    def _vllm(self) -> dict[str, Any]:
+    def _vllm(self, tokenizer: Any) -> dict[str, Any]:
         if self.table.generation == "generate":
             return {}
-        longest = self.config.contexts.max_prompt_tokens + self.table.max_completion_tokens
+        longest = self._longest_prompt(tokenizer) + self.table.max_completion_tokens
         common = {"use_vllm": True, "vllm_max_model_length": longest}
         if self.table.generation == "vllm_server":
             return {**common, "vllm_mode": "server", "vllm_server_base_url": self.table.vllm_url}
         memory = self.table.vllm_memory
         return {**common, "vllm_mode": "colocate", "vllm_gpu_memory_utilization": memory}
+
+    def _longest_prompt(self, tokenizer: Any) -> int:
+        """Tokens to make room for. The contexts' cap is an estimate from characters, and texts full of digits
+        have more; an eighth is for the contexts of later epochs.
+        """
+        options = self.config.policy.chat
+        shown = [prompt_ids(tokenizer, chat(each.messages), options) for each in self.source(0)]
+        return max(self.config.contexts.max_prompt_tokens, *map(len, shown)) * 9 // 8
 
     def generation(self) -> Rollouts | None:
         """Our own generation; None leaves it to the trainer's client of vLLM."""
