@@ -83,7 +83,8 @@ proposer() { # NAME DIR PORT: a server for a proposer that is compared, beside t
     await "$3"
 }
 
-BASE=base=http://localhost:8003/v1::base SFT=sft=http://localhost:8004/v1::sft RL=rl=http://localhost:8005/v1::rl
+RL_PORT=${RL_PORT:-8005}
+BASE=base=http://localhost:8003/v1::base SFT=sft=http://localhost:8004/v1::sft RL=rl=http://localhost:$RL_PORT/v1::rl
 ASKED="--set propose.prompt_tokens=$PROMPT_TOKENS --set propose.completion_tokens=$COMPLETION_TOKENS"
 
 compare() { # SUITE PROPOSERS: one revision, canonical and format-varied; samples that are there are not made again
@@ -103,7 +104,7 @@ library() { # every harness of the library with the 0.5B model
 }
 
 modes() { # sequence, independent, best-of-N and sampling at equal calls
-    $LORINER compare $MODES_TASKS --solver "$SOLVER" --proposer catalogue --rounds "${ROUNDS:-5}" -k 2 \
+    $LORINER compare $MODES_TASKS --solver "$SOLVER" --proposer catalogue --rounds "${ROUNDS:-5}" -k 1 \
         --seeds 3 --feedback 8 --grade 16 --test 40
 }
 
@@ -139,7 +140,7 @@ run() {
         grpo) CUDA_VISIBLE_DEVICES=${GPU-0} stage $1 $LORINER train grpo "$CONFIG" $COMMON ${START:+--from "$START"} ;;
         serve-base) stage $1 proposer base "$WEIGHTS/proposer" 8003 ;;
         serve-sft) stage $1 proposer sft "$WORK/sft/model" 8004 ;;
-        serve-rl) stage $1 proposer rl "$WORK/grpo/model" 8005 ;;
+        serve-rl) stage $1 proposer rl "$WORK/grpo/model" "$RL_PORT" ;;
         compare-sft) stage $1 compare "$SUITE" "$BASE,$SFT,teacher=catalogue" ;;
         compare-rl) stage $1 compare "$WORK/results/compare/contexts.jsonl" "$BASE,$SFT,$RL,teacher=catalogue" ;;
         rounds-sft) stage $1 rounds "$SFT,teacher=catalogue" ;;
