@@ -55,7 +55,7 @@ serve() {
     answers "$port" && return
     if [ "$SERVE" = vllm ]; then
         CUDA_VISIBLE_DEVICES=$gpu setsid nohup $PYTHON -m vllm.entrypoints.cli.main serve "$directory" \
-            --served-model-name "$name" --port "$port" --max-model-len 4096 --max-num-seqs 512 \
+            --served-model-name "$name" --port "$port" --max-model-len 6144 --max-num-seqs 512 \
             --gpu-memory-utilization 0.08 --kv-cache-memory-bytes "$cache" --api-server-count "$API_SERVERS" \
             --cudagraph-capture-sizes 1 2 4 8 16 32 64 128 256 512 \
             >"$WORK/logs/server-$name.log" 2>&1 </dev/null &
