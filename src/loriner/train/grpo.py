@@ -145,7 +145,7 @@ class _Run:
             ddp_timeout=int(table.patience_s + 2 * table.deadline_s + 600),
             **_LOSSES[table.loss],
             **self._vllm(tokenizer),
-            **device_options(),
+            **device_options(checkpointing=table.checkpointing),
         )
 
     def _vllm(self, tokenizer: Any) -> dict[str, Any]:

@@ -98,8 +98,8 @@ def types(model: Any) -> dict[str, str]:
     return {name: str(each.dtype) for name, each in model.named_parameters()}
 
 
-def device_options() -> dict[str, Any]:
+def device_options(*, checkpointing: bool = True) -> dict[str, Any]:
     """Precision and device for a trainer: bfloat16 autocast on a GPU, float32 on a CPU."""
     if torch.cuda.is_available():
-        return {"bf16": True, "gradient_checkpointing": True}
+        return {"bf16": True, "gradient_checkpointing": checkpointing}
     return {"use_cpu": True, "bf16": False, "gradient_checkpointing": False}

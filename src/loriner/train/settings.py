@@ -102,6 +102,8 @@ class GrpoTable(Table):
     vllm_memory: float = Field(default=0.3, gt=0, lt=1)
     device_batch: int = Field(default=16, ge=1)
     """Completions of one forward and backward pass on one device."""
+    checkpointing: bool = True
+    """Compute activations again in the backward pass: a fraction of the memory, a third more time."""
     chunk: int = Field(default=64, ge=1)
     """Completions generated together on the path without vLLM."""
     save_every: int = Field(default=4, ge=1)
