@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sums import GOOD, edit, exercise
@@ -114,3 +117,59 @@ def test_a_batch_must_divide(policy: Path, tmp_path: Path) -> None:
 
     with pytest.raises(ConfigError, match=r"sft\.device_batch"):
         train_sft(config(policy, tmp_path, batch=5))
+
+
+def spoiling(monkeypatch: pytest.MonkeyPatch, spoilt: Callable[[int], bool]) -> None:
+    """Has the backward pass of the n-th micro-batch, from 0, give no numbers where `spoilt(n)` says so."""
+    from loriner.train import sft
+
+    load, passes = sft.load_policy, count()
+
+    def load_spoilt(base: str) -> tuple[Any, Any]:
+        model, tokenizer = load(base)
+
+        def hook(module: Any, inputs: Any, output: Any) -> Any:
+            n = next(passes)
+            if output.requires_grad:
+                output.register_hook(lambda grad: grad * float("nan") if spoilt(n) else grad)
+            return output
+
+        model.model.layers[-1].mlp.register_forward_hook(hook)
+        return model, tokenizer
+
+    monkeypatch.setattr(sft, "load_policy", load_spoilt)
+
+
+def test_an_update_without_a_finite_gradient_is_left_out(
+    policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    from loriner.train.sft import train_sft
+
+    spoiling(monkeypatch, lambda n: n == 5)  # two micro-batches an update: the third
+    said: list[str] = []
+    made = config(policy, tmp_path)
+    model = train_sft(made, said.append)
+    assert [line for line in said if "left out" in line] == ["update 3 left out: its gradient is not finite"]
+    found = losses(made)
+    assert len(found) == 9 and found[-1] < found[0] - 0.5
+    assert all(
+        torch.isfinite(each).all() for each in AutoModelForCausalLM.from_pretrained(model).parameters()
+    )
+
+
+def test_training_stops_when_no_gradient_is_finite(
+    policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from loriner.train.finite import NotFinite
+    from loriner.train.policy import last_checkpoint
+    from loriner.train.sft import train_sft
+
+    spoiling(monkeypatch, lambda n: n >= 4)
+    made = config(policy, tmp_path)
+    with pytest.raises(NotFinite, match="3 updates in a row"):
+        train_sft(made, lambda _: None)
+    assert last_checkpoint(made.output / "sft" / "checkpoints").name == "checkpoint-5"
+    assert not made.sft_model.exists()

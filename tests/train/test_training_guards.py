@@ -65,6 +65,12 @@ def test_the_policy_is_loaded_with_float32_masters(policy: Path) -> None:
         require_full_precision(types(model.bfloat16()))
 
 
+def test_figures_that_are_no_numbers_are_left_out_of_the_journal() -> None:
+    from loriner.train.grpo import _figures
+
+    assert _figures({"loss": 0.5, "grad_norm": None, "entropy": float("nan")}) == {"loss": 0.5}
+
+
 def test_a_cast_during_training_is_caught(policy: Path) -> None:
     from loriner.train.grpo import require_same_types
     from loriner.train.policy import load_policy, types

@@ -7,6 +7,7 @@ revisions.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 from loriner.errors import ConfigError, LorinerError, MissingExtra
 from loriner.train.exercise import Exercise, require_divisible
+from loriner.train.finite import FiniteUpdates
 from loriner.train.journal import Journal, Row, require_signal, summary
 from loriner.train.judging import Judge
 from loriner.train.policy import (
@@ -67,7 +69,7 @@ def train_grpo(
 
     Raises:
         ConfigError: contexts that do not divide into updates, or a batch that does not divide over devices.
-        DeadSignal: nothing left to learn from; a checkpoint was written.
+        DeadSignal, NotFinite: nothing left to learn from; a checkpoint was written.
         InfrastructureError: the solver stayed away; the last checkpoint stands.
     """
     run = _Run(config, source, judge, tell)
@@ -79,7 +81,7 @@ def train_grpo(
         train_dataset=run.dataset(0),
         processing_class=tokenizer,
         peft_config=None if config.grpo.adapter is None else lora(config.grpo.adapter),
-        callbacks=[_Watch(run)],
+        callbacks=[_Watch(run), run.finite],
         rollout_func=rollouts or run.generation(),
     )
     trainer.remove_callback(PrinterCallback)
@@ -108,6 +110,7 @@ class _Run:
         self.exercises: Sequence[Exercise] = ()
         self.per_epoch = 0
         self.pending: dict[str, Any] = {}
+        self.finite = FiniteUpdates(tell)
         self.stopped: LorinerError | None = None
         self.started = self.clock = time.monotonic()
         self.accelerator: Any = None
@@ -203,6 +206,7 @@ class _Run:
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
         if self.stopped is not None:
             raise self.stopped
+        self.finite.require_ended_well()
 
     def out_of_time(self) -> bool:
         """Whether the time that training may take is over, by the clock of the first process."""
@@ -340,7 +344,11 @@ def _figures(logs: dict[str, Any]) -> dict[str, Any]:
         "num_tokens": "tokens_seen",
         "sampling/sampling_logp_difference/mean": "sampling_difference",
     }
-    return {ours: float(logs[theirs]) for theirs, ours in names.items() if theirs in logs}
+    return {
+        ours: float(value)
+        for theirs, ours in names.items()
+        if (value := logs.get(theirs)) is not None and math.isfinite(value)
+    }
 
 
 def _n_updates(checkpoint: Path) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from loriner.errors import ConfigError, MissingExtra
+from loriner.train.finite import FiniteUpdates
 from loriner.train.policy import device_options, export_policy, last_checkpoint, load_policy, lora, prompt_ids
 from loriner.train.settings import TrainConfig
 
@@ -25,22 +26,24 @@ def train_sft(config: TrainConfig, tell: Callable[[str], None] = print) -> Path:
 
     Raises:
         ConfigError: no rows, a row too long, or a batch that does not divide over devices.
+        NotFinite: the gradients of several updates in a row were not finite; a checkpoint was written.
     """
     model, tokenizer = load_policy(config.policy.base)
     rows = read_rows(config.lessons_file)
     require_short(rows, tokenizer, config)
-    checkpoints = config.output / "sft" / "checkpoints"
+    checkpoints, finite = config.output / "sft" / "checkpoints", FiniteUpdates(tell)
     trainer = SFTTrainer(
         model=model,
         args=_arguments(config, checkpoints),
         train_dataset=Dataset.from_list([_features(row, config) for row in rows]),
         processing_class=tokenizer,
         peft_config=lora(config.sft.adapter),
-        callbacks=[_Told(tell)],
+        callbacks=[_Told(tell), finite],
     )
     trainer.remove_callback(PrinterCallback)
     last = last_checkpoint(checkpoints)
     trainer.train(resume_from_checkpoint=None if last is None else str(last))
+    finite.require_ended_well()
     adapter = config.output / "sft" / "adapter"
     trainer.save_model(str(adapter))
     if trainer.is_world_process_zero():
