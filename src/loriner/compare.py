@@ -159,7 +159,8 @@ class _Contest:
             arm = Arm(task=task, mode=mode, seed=seed, run_id=run_id, allowance=words)
             await tell(store, self.run_id, arm)
             summary |= {"task": task, "mode": mode}
-            yield self.opened.evaluator(run_id, self.solver, _labelled(self.observe, f"{task}/{mode}/{seed}"))
+            told = _labelled(self.observe, f"{task}, {mode}, seed {seed}")
+            yield self.opened.evaluator(run_id, self.solver, told)
 
     def _start(self, lab: Evaluator, n_test: int) -> Start:
         return Start(

@@ -27,10 +27,12 @@ def test_a_comparison_that_ran_out_of_budget_is_resumed_to_the_same_tables(
     stopped = loriner(*command, "--modes", "sequential,sampling", "--set", "budget.calls=16")
     assert stopped.returncode == 4, stopped.stderr
     runs = json.loads(loriner("runs", "list", "--json").stdout)
-    run = next(each for each in runs if each["command"] == "compare")
-    assert run["status"] == "budget"
+    (run,) = runs
+    assert (run["command"], run["status"]) == ("compare", "budget")
+    assert run["usage"]["calls"] >= 16
     resumed = loriner("compare", "--resume", run["run"], "--json")
     assert resumed.returncode == 0, resumed.stderr
+    assert ", sampling, seed 0:" in resumed.stderr
     document = json.loads(resumed.stdout)
     assert document["run"] == run["run"]
     assert [(arm["mode"], arm["status"]) for arm in document["arms"]] == [

@@ -103,6 +103,8 @@ async def test_a_comparison_that_was_stopped_and_resumed_gives_the_same_tables(t
     run_id = next(run.id for run in place.store.runs() if run.command == "compare")
     assert place.store.run(run_id).status == "budget"
     begun = trail(place.store, run_id).arms
+    assert [run.command for run in place.store.runs()] == ["compare"]
+    assert place.store.runs_below(run_id) == [arm.run_id for arm in begun]
     place.store.close()
     assert 0 < len(begun) < 6
     resumed_id, resumed = await compared(tmp_path / "broken", terms, resume=run_id)

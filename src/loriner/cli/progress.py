@@ -33,10 +33,16 @@ def watching(verbosity: int, *, plain_ok: bool = True) -> Iterator[Observer]:
 class _Told:
     """The words for each event; the subclasses say where they go."""
 
+    label = ""
+    """Which arm of a comparison was told of last."""
+
     def say(self, text: str) -> None:
         raise NotImplementedError
 
     def __call__(self, event: str, /, **facts: Any) -> None:
+        if (label := facts.get("label", self.label)) != self.label:
+            self.label = label
+            self.say(f"{label}:")
         if event == "rollout" and facts["rollout"].failure is not None:
             failure = facts["rollout"].failure
             self.say(f"edit refused: {failure.code}: {failure.message.splitlines()[0]}")

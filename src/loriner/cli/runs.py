@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from loriner.cli.globals import Globals
 from loriner.cli.watching import watch
+
+if TYPE_CHECKING:
+    from loriner.records import Usage
+    from loriner.store.database import Store
 
 app = typer.Typer(help="What was run.", no_args_is_help=True)
 app.command()(watch)
@@ -20,14 +24,14 @@ def register(root: typer.Typer) -> None:
 
 @app.command("list")
 def list_(context: typer.Context, limit: Annotated[int, typer.Option(min=1)] = 20) -> None:
-    """The latest runs, newest first."""
+    """The latest runs, newest first. A comparison stands for its arms."""
     from loriner.cli import documents, render
 
     given: Globals = context.obj
     with given.store() as store:
-        rows = store.runs(limit)
+        rows = [(row, _spent(store, row.id)) for row in store.runs(limit)]
         if given.json:
-            documents.emit([documents.run(row, store.usage(row.id)) for row in rows])
+            documents.emit([documents.run(row, spent) for row, spent in rows])
             return
         render.table(
             "Runs" if rows else "No runs yet",
@@ -39,11 +43,16 @@ def list_(context: typer.Context, limit: Annotated[int, typer.Option(min=1)] = 2
                     row.summary.get("task", row.config.get("adapt", {}).get("task")),
                     row.status,
                     row.started,
-                    store.usage(row.id).calls,
+                    spent.calls,
                 ]
-                for row in rows
+                for row, spent in rows
             ],
         )
+
+
+def _spent(store: Store, run_id: str) -> Usage:
+    """What a run used, with the runs below it."""
+    return sum((store.usage(each) for each in store.runs_below(run_id)), store.usage(run_id))
 
 
 @app.command()

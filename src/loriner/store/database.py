@@ -27,7 +27,7 @@ from loriner.store.queries import (
 )
 from loriner.store.reader import Reader
 from loriner.store.rows import Part, harness_fact, reply_fact, rollout_fact, trial_fact
-from loriner.store.runs import RunRow, find_run, finish_fact, list_runs, resume_fact, start_fact
+from loriner.store.runs import RunRow, find_run, finish_fact, list_below, list_runs, resume_fact, start_fact
 from loriner.store.writer import Writer
 
 
@@ -104,8 +104,12 @@ class Store:
         self._writing().record_now(finish_fact(run_id, status, summary))
 
     def runs(self, limit: int = 50) -> list[RunRow]:
-        """The latest runs, newest first."""
+        """The latest runs, newest first, without the arms of comparisons."""
         return list_runs(self.reader, limit)
+
+    def runs_below(self, run_id: str) -> list[str]:
+        """The ids of the runs below a run, oldest first: the arms of a comparison."""
+        return list_below(self.reader, run_id)
 
     def run(self, run_id_or_prefix: str) -> RunRow:
         """One run, by its id or enough of its beginning or end.

@@ -109,9 +109,18 @@ FROM runs r LEFT JOIN sessions s ON s.run = r.n
 
 
 def list_runs(reader: Reader, limit: int) -> list[RunRow]:
-    """The latest runs, newest first."""
-    rows = reader.rows(f"{_SELECT} GROUP BY r.n ORDER BY r.started DESC, r.n DESC LIMIT ?", (limit,))
+    """The latest runs, newest first. The arms of a comparison stand below it and are left out."""
+    rows = reader.rows(
+        f"{_SELECT} LEFT JOIN runs p ON p.id = r.parent WHERE p.command IS NOT 'compare' "
+        "GROUP BY r.n ORDER BY r.started DESC, r.n DESC LIMIT ?",
+        (limit,),
+    )
     return [_read(row) for row in rows]
+
+
+def list_below(reader: Reader, run_id: str) -> list[str]:
+    """The ids of the runs below a run, oldest first."""
+    return [row[0] for row in reader.rows("SELECT id FROM runs WHERE parent = ? ORDER BY n", (run_id,))]
 
 
 def find_run(reader: Reader, name: str) -> RunRow:
