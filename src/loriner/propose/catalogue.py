@@ -151,7 +151,7 @@ VOTED = '''def by_programs(model, question):
         "Write a short Python program, without comments, that solves this task and prints only the answer."
         + "\\n\\nTask:\\n" + question + "\\n\\nReply with one ```python block."
     )
-    replies = model(prompt, n=5, temperature=0.8, max_tokens=400)
+    replies = [model(prompt, max_tokens=400), *model(prompt, n=4, temperature=0.8, max_tokens=400)]
     printed = [run_python(reply.split("```python")[-1].split("```")[0]).strip() for reply in replies]
     printed = [each for each in printed if each and "Error: " not in each]
     return max(printed, key=printed.count) if printed else ""
