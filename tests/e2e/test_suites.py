@@ -59,11 +59,11 @@ def test_harnesses_stand_beside_each_other_and_the_table_is_written(
 ) -> None:
     done = loriner("evaluate", ",".join(two), "--solver", stub.url, *BOTH, "--limit", "3", "-o", "table.md")
     assert done.returncode == 0, done.stderr
-    for name in ("sums (n = 3)", "more (n = 3)", "library:minimal", "(constant answer)", "Run "):
+    for name in ("sums (n = 3)", "more (n = 3)", "minimal", "(constant answer)", "Run "):
         assert name in " ".join(done.stdout.split()), name
     lines = (tmp_path / "table.md").read_text().splitlines()
-    assert lines[2] == "| harness | sums (n = 3) | more (n = 3) | mean | calls a trial |"
-    row = next(line for line in lines if "library:program_of_thought" in line)
+    assert lines[2] == "| harness | sums (n = 3) | more (n = 3) | mean of 2 | calls a trial |"
+    row = next(line for line in lines if "program_of_thought" in line)
     assert row.count("1.00 [") == 3
     done = loriner("evaluate", "pair", "--solver", stub.url, *BOTH, "--limit", "3", "--json", "-v")
     document = json.loads(done.stdout)

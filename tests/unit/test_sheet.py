@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from loriner.cli.sheets import LONGEST, WIDEST, markdown, tables
 from loriner.errors import TaskError
 from loriner.records import Call, Evaluation, Status, Trial
 from loriner.sheet import Baseline, Cell, Plan, Sheet
@@ -57,3 +58,18 @@ def test_what_was_not_scored_is_in_no_mean_and_is_named():
 def test_usage_counts_model_calls_only():
     used = cell("x", [1.0, 0.0]).usage
     assert (used.calls, used.prompt_tokens, used.usd) == (2, 6, 1.0)
+
+
+def test_several_harnesses_on_many_tasks_stand_in_tables_of_a_few_tasks_each():
+    tasks = [f"task{number}" for number in range(WIDEST + 1)]
+    cells = tuple(cell(task, [score], name) for task in tasks for name, score in (("a", 0.0), ("b", 1.0)))
+    plan = Plan(suite=",".join(tasks * 9), tasks=tuple(tasks), harnesses=("a", "b"))
+    made = Sheet(run_id="r", solver="s", plan=plan, cells=cells)
+    first, second = tables(made)
+    assert first.columns == ["harness", *(f"{task} (n = 1)" for task in tasks[:WIDEST]), "calls a trial"]
+    assert second.columns == ["harness", f"{tasks[-1]} (n = 1)", f"mean of {len(tasks)}", "calls a trial"]
+    assert [row[0] for row in second.rows] == ["(constant answer)", "a", "b"]
+    assert second.rows[2][2].startswith("1.00 [")
+    assert first.title == f"{len(tasks)} tasks, grade questions, solver s"
+    assert max(map(len, (first.title, second.title))) < LONGEST
+    assert markdown(made).count("| harness |") == 2

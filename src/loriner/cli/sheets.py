@@ -10,8 +10,10 @@ from loriner.cli import documents, render
 from loriner.sheet import Baseline, Cell, Sheet
 from loriner.statistics import Interval
 
-WIDEST = 6
-"""So many tasks stand beside each other, one harness a row; more make one table for each harness."""
+WIDEST = 5
+"""So many tasks stand beside each other, one harness a row; more make several tables."""
+LONGEST = 80
+"""Characters of a suite's name in a title; a longer one is told by its number of tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +35,19 @@ def show(sheet: Sheet, *, json: bool, trials: bool) -> None:
 
 
 def tables(sheet: Sheet) -> Iterator[Table]:
-    """One table, or one for each harness."""
-    harnesses = sheet.plan.harnesses
-    if len(harnesses) > 1 and len(sheet.plan.tasks) <= WIDEST:
-        yield _side_by_side(sheet)
-    else:
-        yield from (_by_task(sheet, name) for name in harnesses)
+    """A table of the tasks for one harness; for several, tables of the harnesses, a few tasks in each."""
+    plan = sheet.plan
+    if len(plan.harnesses) == 1:
+        yield _by_task(sheet, plan.harnesses[0])
+        return
+    for start in range(0, len(plan.tasks), WIDEST):
+        yield _side_by_side(sheet, slice(start, start + WIDEST))
 
 
 def _title(sheet: Sheet) -> str:
-    return f"{sheet.plan.suite}, {sheet.plan.split} questions, solver {sheet.solver}"
+    suite, n = sheet.plan.suite, len(sheet.plan.tasks)
+    named = suite if len(suite) <= LONGEST else f"{n} tasks"
+    return f"{named}, {sheet.plan.split} questions, solver {sheet.solver}"
 
 
 def _by_task(sheet: Sheet, harness: str) -> Table:
@@ -64,16 +69,18 @@ def _share(score: Interval | None) -> str:
     return "-" if score is None else f"{score.mean:.2f}"
 
 
-def _side_by_side(sheet: Sheet) -> Table:
-    first = sheet.of(sheet.plan.harnesses[0])
+def _side_by_side(sheet: Sheet, shown: slice) -> Table:
+    """The harnesses on some of the tasks. The mean over all tasks stands in the last table."""
+    tasks = sheet.plan.tasks
+    first = sheet.of(sheet.plan.harnesses[0])[shown]
     heads = [f"{cell.task} (n = {_n(sheet, cell.asked)})" for cell in first]
-    shared = ["mean"] if len(first) > 1 else []
+    shared = [f"mean of {len(tasks)}"] if len(tasks) > 1 and shown.stop >= len(tasks) else []
     constant = [_text(_baseline(sheet, cell.asked).score) for cell in first] + ["-" for _ in shared]
     rows = [["(constant answer)", *constant, "0.0"]]
     for name in sheet.plan.harnesses:
-        cells = sheet.of(name)
+        cells = sheet.of(name)[shown]
         scores = [_text(cell.score, cell) for cell in cells] + [_text(sheet.mean(name)) for _ in shared]
-        rows.append([name, *scores, f"{_calls(cells):.1f}"])
+        rows.append([name.removeprefix("library:"), *scores, f"{_calls(cells):.1f}"])
     return Table(_title(sheet), ["harness", *heads, *shared, "calls a trial"], rows)
 
 
