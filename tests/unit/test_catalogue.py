@@ -8,8 +8,9 @@ import pytest
 
 from loriner.harness.contract import from_library, library_names
 from loriner.harness.edits import revise
-from loriner.propose.catalogue import ENTRIES, catalogue_proposer, completion, ranked, shape_of
+from loriner.propose.catalogue import catalogue_proposer, completion, ranked, shape_of
 from loriner.propose.proposer import propose
+from loriner.propose.revisions import ENTRIES
 from loriner.records import Fault, PastRevision
 from makers import context, feedback
 
