@@ -261,7 +261,7 @@ def _interval_row(row: Row, y: float, left: float, across: Callable[[float], flo
         _text(left - 12, y + 4, line(row.name, 30), "name", "end"),
         _tag("line", x1=across(each.low), x2=across(each.high), y1=y, y2=y, class_=f"range s{style}"),
         _marker(across(each.mean), y, style, f"{row.name}: {each}"),
-        _text(WIDTH - 118, y + 4, f"{each.mean:.2f} [{each.low:.2f}, {each.high:.2f}]", "value", "start"),
+        _text(WIDTH - 118, y + 4, f"{each.mean:z.2f} [{each.low:z.2f}, {each.high:z.2f}]", "value", "start"),
     ]
 
 
