@@ -150,6 +150,11 @@ def test_a_comparison_names_the_best_only_where_it_is_shown() -> None:
         ("sequential", 0.6), ("sampling", 0.55), ("independent", 0.2), told=(("sequential", "independent"),)
     )
     assert verdict(some).endswith("better than independent, but it cannot be told from sampling.")
+    level = comparison(("sequential", 0.0), ("sampling", 0.0), ("independent", 0.0))
+    assert verdict(level) == (
+        "No mode is shown to be the best: sequential, sampling and independent share the highest sealed score, "
+        "0.00 [-0.10, 0.10]."
+    )
 
 
 def test_a_mode_that_loses_to_sampling_is_said_to_lose() -> None:

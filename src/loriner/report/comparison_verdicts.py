@@ -20,12 +20,16 @@ def verdict(comparison: Comparison) -> str:
     beaten = [_other(each, best.name) for each in rivals if each.told]
     tied = [_other(each, best.name) for each in rivals if not each.told]
     so_far = "" if comparison.status == "done" else f"{progress(comparison)}, so far: "
-    shown = f"{best.name} has the highest sealed score, {interval_text(best.test)}"
     if not tied:
         return f"{so_far}{best.name} is better than {_list(beaten)}, at {interval_text(best.test)}."
+    level = [each.name for each in honest if abs(each.test.mean - best.test.mean) < 1e-9]
+    rest = [name for name in tied if name not in level]
+    has = "has" if len(level) == 1 else "share"
+    shown = f"{_list(level)} {has} the highest sealed score, {interval_text(best.test)}"
+    doubt = f", but it cannot be told from {_list(rest)}" if rest else ""
     if not beaten:
-        return f"{so_far}No mode is shown to be the best: {shown}, but it cannot be told from {_list(tied)}."
-    return f"{so_far}{shown}: better than {_list(beaten)}, but it cannot be told from {_list(tied)}."
+        return f"{so_far}No mode is shown to be the best: {shown}{doubt}."
+    return f"{so_far}{shown}: better than {_list(beaten)}{doubt}."
 
 
 def remarks(comparison: Comparison) -> tuple[str, ...]:
