@@ -152,8 +152,8 @@ def test_a_comparison_names_the_best_only_where_it_is_shown() -> None:
     assert verdict(some).endswith("better than independent, but it cannot be told from sampling.")
     level = comparison(("sequential", 0.0), ("sampling", 0.0), ("independent", 0.0))
     assert verdict(level) == (
-        "No mode is shown to be the best: sequential, sampling and independent share the highest sealed score, "
-        "0.00 [-0.10, 0.10]."
+        "No mode is shown to be the best: sequential, sampling and independent share the highest sealed "
+        "score, 0.00 [-0.10, 0.10]."
     )
 
 
