@@ -48,13 +48,13 @@ stage() {
     fi
 }
 
-# serve DIR NAME PORT CACHE GPU: an OpenAI-compatible server in the background, unless the port answers already.
+# serve DIR NAME PORT CACHE: an OpenAI-compatible server in the background on the solver's GPU, unless the port answers already.
 # CACHE is bytes, not a share of the GPU: servers that start side by side would take each other's memory for their own.
 serve() {
-    local directory=$1 name=$2 port=$3 cache=$4 gpu=${5:-$SOLVER_GPU}
+    local directory=$1 name=$2 port=$3 cache=$4
     answers "$port" && return
     if [ "$SERVE" = vllm ]; then
-        CUDA_VISIBLE_DEVICES=$gpu setsid nohup $PYTHON -m vllm.entrypoints.cli.main serve "$directory" \
+        CUDA_VISIBLE_DEVICES=$SOLVER_GPU setsid nohup $PYTHON -m vllm.entrypoints.cli.main serve "$directory" \
             --served-model-name "$name" --port "$port" --max-model-len 6144 --max-num-seqs 512 \
             --gpu-memory-utilization 0.08 --kv-cache-memory-bytes "$cache" --api-server-count "$API_SERVERS" \
             --cudagraph-capture-sizes 1 2 4 8 16 32 64 128 256 512 \
@@ -122,7 +122,7 @@ pack() { # what is worth keeping, in parts of 15 MiB: results, logs, journals, a
 }
 
 solver() { # makes sure that it answers; starts it again if it died
-    serve "$WEIGHTS/solver" solver 8001 "${SOLVER_CACHE:-30000000000}" "$SOLVER_GPU"
+    serve "$WEIGHTS/solver" solver 8001 "${SOLVER_CACHE:-30000000000}"
     await 8001
 }
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -32,12 +30,10 @@ pytestmark = [
 def test_two_updates_and_a_resume(tmp_path: Path, generation: str, adapter: object) -> None:
     if generation == "vllm_colocate" and importlib.util.find_spec("vllm") is None:
         pytest.skip("needs vllm")
-    from sums import exercise
+    from sums import exercise, vowels
     from tiny import make_policy
 
-    from loriner.propose.proposer import Completion, read
     from loriner.train.grpo import train_grpo
-    from loriner.train.reward import Reward, Scored
     from loriner.train.settings import TrainConfig
 
     policy = make_policy(tmp_path / "policy")
@@ -62,20 +58,6 @@ def test_two_updates_and_a_resume(tmp_path: Path, generation: str, adapter: obje
             },
         }
     )
-
-    def vowels(exercises: Sequence[Any], completions: Sequence[str], indices: Sequence[int]) -> list[Scored]:
-        return [
-            Scored(
-                rollout=read(each.context, index, Completion(text)),
-                reward=Reward(
-                    score=sum(letter in "aeiou" for letter in text) / max(1, len(text)),
-                    parsed=False,
-                    applied=False,
-                    completion_rate=0.0,
-                ),
-            )
-            for each, text, index in zip(exercises, completions, indices, strict=True)
-        ]
 
     said: list[str] = []
     exercises = [exercise(number=number) for number in range(8)]

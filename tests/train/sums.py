@@ -16,11 +16,13 @@ from loriner.evaluate import Evaluator
 from loriner.harness.contract import canonical
 from loriner.harness.rewrite import make_edits
 from loriner.models.base import Message, ModelReply, ModelRequest
+from loriner.propose.proposer import Completion, read
 from loriner.records import Context, Harness, Question, Score, Status
 from loriner.runtime.base import Limits, Program, Services, Verdict
 from loriner.store.database import Store
 from loriner.tasks.base import Split, Tool
 from loriner.train.exercise import Exercise
+from loriner.train.reward import Reward, Scored
 
 SEED = Harness(canonical("def solve(model, question):\n    return model(question)\n"))
 GOOD = Harness(canonical("def solve(model, question):\n    return model(question).split()[-1]\n"))
@@ -152,3 +154,21 @@ def exercise(n_grade: int = 4, *, harness: Harness = SEED, number: int = 0) -> E
 def edit(new: Harness, old: Harness = SEED) -> str:
     """A completion that turns `old` into `new`."""
     return f"Change it.\n\n{make_edits(old.source, new.source)}"
+
+
+def vowels(exercises: Sequence[Exercise], completions: Sequence[str], indices: Sequence[int]) -> list[Scored]:
+    """A dense stand-in for running programs: the share of vowels. A random policy can learn it, edits it
+    cannot.
+    """
+    return [
+        Scored(
+            rollout=read(each.context, index, Completion(text)),
+            reward=Reward(
+                score=sum(letter in "aeiou" for letter in text) / max(1, len(text)),
+                parsed=False,
+                applied=False,
+                completion_rate=0.0,
+            ),
+        )
+        for each, text, index in zip(exercises, completions, indices, strict=True)
+    ]

@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sums import CRASH, GOOD, HALF, SEED, Solver, Sums, edit, exercise, laboratory
+from sums import CRASH, GOOD, HALF, SEED, Solver, Sums, edit, exercise, laboratory, vowels
 
 from loriner.errors import ConfigError, InfrastructureError
-from loriner.propose.proposer import Completion, read
 from loriner.train.contexts import DrawPlan, draw
 from loriner.train.door import opened
-from loriner.train.exercise import Exercise
 from loriner.train.journal import DeadSignal, Journal
 from loriner.train.judging import patient
 from loriner.train.multistep import epochs
@@ -51,24 +49,6 @@ def config(policy: Path, output: Path, **table: object) -> TrainConfig:
             },
         }
     )
-
-
-def vowels(exercises: Sequence[Exercise], completions: Sequence[str], indices: Sequence[int]) -> list[Scored]:
-    """A dense stand-in for running programs: the share of vowels. A random policy can learn it, edits it
-    cannot.
-    """
-    return [
-        Scored(
-            rollout=read(each.context, index, Completion(text)),
-            reward=Reward(
-                score=sum(letter in "aeiou" for letter in text) / max(1, len(text)),
-                parsed=False,
-                applied=False,
-                completion_rate=0.0,
-            ),
-        )
-        for each, text, index in zip(exercises, completions, indices, strict=True)
-    ]
 
 
 class Scripted:

@@ -32,7 +32,6 @@ class FiniteUpdates(TrainerCallback):  # type: ignore[misc,unused-ignore]
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self.tell = tell
-        self.n_left_out = 0
         self.in_a_row = 0
 
     def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
@@ -41,7 +40,6 @@ class FiniteUpdates(TrainerCallback):  # type: ignore[misc,unused-ignore]
             self.in_a_row = 0
             return
         model.zero_grad(set_to_none=True)  # the optimizer passes over what has no gradient
-        self.n_left_out += 1
         self.in_a_row += 1
         if state.is_world_process_zero:
             self.tell(f"update {state.global_step + 1} left out: its gradient is not finite")
