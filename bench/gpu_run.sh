@@ -2,6 +2,10 @@
 # From two GGUF files to the results table, on one machine with one or two GPUs:
 #   bench/gpu_run.sh all                  everything, in order
 #   bench/gpu_run.sh serve room contexts  single stages, named at the end of this file
+# On the source's five families, from the SFT model of such a run, and compared on the same contexts:
+#   mkdir -p runs/small-hard/results && cp -r runs/small/results/compare runs/small-hard/results/
+#   WORK=runs/small-hard CONFIG=configs/small-hard.toml START=runs/small/sft/model RL_PORT=8006 \
+#       bench/gpu_run.sh contexts grpo serve-rl compare-rl
 # Needs: pip install 'loriner[train,rg]' vllm, and the weights (loriner models pull qwen2.5-coder-1.5b, ...-0.5b).
 # A stage that is done leaves WORK/done/STAGE and is not done again. Everything is logged to WORK/logs with its seconds.
 set -uo pipefail
@@ -28,6 +32,7 @@ HOME_DIR=${HOME_DIR:-$WORK/home}              # stages that run side by side are
 LORINER="$PYTHON -m loriner --home $HOME_DIR --set allow_reduced=true"
 COMMON="--set output=$WORK --set policy.base=$WEIGHTS/proposer --set solver=$SOLVER \
 --set contexts.max_prompt_tokens=$PROMPT_TOKENS --set grpo.max_completion_tokens=$COMPLETION_TOKENS $SETS"
+export VLLM_USE_FLASHINFER_SAMPLER=0            # without top-p and top-k it does nothing but compile, for two minutes
 export TRL_EXPERIMENTAL_SILENCE=1 TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=${HF_HUB_OFFLINE:-1}
 export PYTHONPATH=$PWD/src${PYTHONPATH:+:$PYTHONPATH}
 mkdir -p "$WORK/logs" "$WORK/done" "$WORK/results"
@@ -84,7 +89,8 @@ proposer() { # NAME DIR PORT: a server for a proposer that is compared, beside t
 }
 
 RL_PORT=${RL_PORT:-8005}
-BASE=base=http://localhost:8003/v1::base SFT=sft=http://localhost:8004/v1::sft RL=rl=http://localhost:$RL_PORT/v1::rl
+BASE=base=http://localhost:8003/v1::base SFT=sft=http://localhost:8004/v1::sft
+RL=rl=${RL_MODEL:-http://localhost:$RL_PORT/v1::rl}
 ASKED="--set propose.prompt_tokens=$PROMPT_TOKENS --set propose.completion_tokens=$COMPLETION_TOKENS"
 
 compare() { # SUITE PROPOSERS: one revision, canonical and format-varied; samples that are there are not made again

@@ -25,6 +25,25 @@ pytestmark = [
 ]
 
 
+@pytest.mark.parametrize("length", [640, 704, 2496])
+def test_masked_attention_has_a_finite_gradient_whatever_the_length(tmp_path: Path, length: int) -> None:
+    """A head whose scores are all far below zero, as Qwen2.5 has; 64 over a multiple of 128 is what fails."""
+    import torch
+    from tiny import make_policy
+    from torch.nn.functional import scaled_dot_product_attention
+
+    from loriner.train.policy import load_policy
+
+    load_policy(str(make_policy(tmp_path / "policy")))
+    torch.manual_seed(0)
+    query, key, value = torch.randn(3, 1, 1, length, 64, device="cuda", dtype=torch.bfloat16)
+    query[..., 0], key[..., 0] = 10.0, -100.0
+    given = [each.requires_grad_() for each in (query, key, value)]
+    mask = torch.ones(length, length, dtype=torch.bool, device="cuda").tril()[None, None]
+    scaled_dot_product_attention(*given, attn_mask=mask).sum().backward()
+    assert all(torch.isfinite(each.grad).all() for each in given)
+
+
 @pytest.mark.parametrize("generation", ["generate", "vllm_colocate"])
 @pytest.mark.parametrize("adapter", [None, {"rank": 8, "alpha": 16}], ids=["full", "lora"])
 def test_two_updates_and_a_resume(tmp_path: Path, generation: str, adapter: object) -> None:

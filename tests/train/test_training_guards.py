@@ -55,6 +55,16 @@ def nudge(model: Any) -> None:
                 each.add_(0.05 * torch.randn_like(each))
 
 
+def test_no_policy_is_trained_through_the_attention_that_loses_gradients(policy: Path) -> None:
+    import torch
+
+    from loriner.train.policy import load_policy
+
+    torch.backends.cuda.enable_cudnn_sdp(True)
+    load_policy(str(policy))
+    assert not torch.backends.cuda.cudnn_sdp_enabled()
+
+
 def test_the_policy_is_loaded_with_float32_masters(policy: Path) -> None:
     from loriner.train.grpo import require_full_precision
     from loriner.train.policy import load_policy, types

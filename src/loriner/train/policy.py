@@ -24,13 +24,16 @@ except ModuleNotFoundError as error:
 def load_policy(base: str) -> tuple[Any, Any]:
     """Model and tokenizer of a directory or hub name.
 
-    The masters are float32: a step of 1e-6 rounds to nothing in bfloat16. Source: docs/training.md.
+    The masters are float32: a step of 1e-6 rounds to nothing in bfloat16. Source: docs/training.md. cuDNN's
+    attention is switched off for the process: with a mask, and a padded length of 64 over a multiple of 128,
+    its backward pass can give no number on Hopper GPUs. Source: pytorch/pytorch issue 196678.
 
     Raises:
         ConfigError: they cannot be loaded, or the tokenizer has no chat template.
     """
     disable_progress_bar()
     disable_progress_bars()
+    torch.backends.cuda.enable_cudnn_sdp(False)
     try:
         model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
         tokenizer = AutoTokenizer.from_pretrained(base, padding_side="left")
