@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,19 @@ def test_items_are_the_same_when_made_again(tmp_path, monkeypatch):
     content = [{(f.family, f.split): f.file.read_bytes() for f in made} for made in (first, again)]
     assert len(content[0]) == 12
     assert content[0] == content[1]
+
+
+def test_items_do_not_depend_on_what_else_is_installed(tmp_path, monkeypatch):
+    """Some code samples of codeio import scipy: with it they run, without it they do not."""
+    scipy = tmp_path / "packages" / "scipy"
+    scipy.mkdir(parents=True)
+    (scipy / "__init__.py").touch()
+    (scipy / "special.py").write_text("from math import comb\n", encoding="utf-8")
+    (scipy / "constants.py").write_text("c, g, pi, G, R = 3e8, 9.8, 3.14, 6.7e-11, 8.3\n", encoding="utf-8")
+    without = freeze(["codeio"], tmp_path / "without", splits=["tt_grade"], n=5)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "packages"), prepend=os.pathsep)
+    with_it = freeze(["codeio"], tmp_path / "with", splits=["tt_grade"], n=5)
+    assert with_it[0].file.read_bytes() == without[0].file.read_bytes()
 
 
 def test_splits_made_later_are_those_made_at_once(home, tmp_path):
