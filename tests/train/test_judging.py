@@ -120,15 +120,15 @@ async def fails(inside: str) -> None:
 def test_the_summary_keeps_ran_and_ran_well_apart() -> None:
     whole = Reward(score=0.5, parsed=True, applied=True, completion_rate=1.0)
     good = Scored(rollout=read(GROUP[0].context, 0, Completion(edit(GOOD, SEED))), reward=whole)
-    rows = [
-        Row.of(1, each) for each in (good, scored(0.0), scored(None), scored(0.0), scored(0.0), scored(0.0))
-    ]
+    others = (scored(0.0), scored(None), scored(0.0), scored(0.0), scored(0.0))
+    rows = [Row.of(1, GROUP[0].context, each) for each in (good, *others)]
     found = summary(rows, group=3)
     assert (found["n"], found["unscored"], found["distinct_candidates"]) == (6, 1, 1)
     assert found["score"] == pytest.approx(0.1)
     assert found["reward"] == pytest.approx(0.8 / 5)
     assert found["parsed"] == found["applied"] == found["completion_rate"] == pytest.approx(0.2)
     assert found["invalid"] == {"no_edit_block": 5}
+    assert found["patterns"] == {"extraction": 1}
     assert found["groups_without_spread"] == 0.5
 
 
@@ -136,7 +136,7 @@ def test_the_journal_is_cut_back_to_a_checkpoint(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     for update in (1, 2, 3):
         journal.add_update({"update": update})
-        journal.add_rollouts([Row.of(update, scored(0.1, index=update))])
+        journal.add_rollouts([Row.of(update, GROUP[0].context, scored(0.1, index=update))])
     journal.cut_back(2)
     assert journal.read_updates() == [{"update": 1}, {"update": 2}]
     assert [each.rollout.index for each in journal.read_rollouts(GROUP, 1, 9)] == [1, 2]

@@ -228,9 +228,11 @@ class _Run:
         texts = [each[0]["content"] if isinstance(each, list) else each for each in completions]
         first = self.accelerator.process_index * len(texts)
         indices = [(first + at) % self.table.completions for at in range(len(texts))]
-        scored = self.judge([self.exercises[at] for at in place], texts, indices)
+        exercises = [self.exercises[at] for at in place]
+        scored = self.judge(exercises, texts, indices)
         update = trainer_state.global_step + 1
-        rows: list[Row] = gather_object([Row.of(update, each) for each in scored])
+        pairs = zip(exercises, scored, strict=True)
+        rows: list[Row] = gather_object([Row.of(update, each.context, found) for each, found in pairs])
         self.clock = time.monotonic()
         self.pending = {
             "update": update,

@@ -16,7 +16,9 @@ from typing import Any
 
 from loriner.errors import LorinerError
 from loriner.propose.proposer import Completion, read
+from loriner.records import Context
 from loriner.train.exercise import Exercise
+from loriner.train.quality import pattern
 from loriner.train.reward import Reward, Scored
 
 MIN_SPREAD = 0.02
@@ -45,26 +47,30 @@ class Row:
     """The edit error; empty for a candidate."""
     candidate: str
     """Harness id; empty without a candidate."""
+    pattern: str
+    """What kind of revision it is (`quality.pattern`); empty without a candidate."""
     reward: dict[str, Any] | None
     """The parts of the reward; None when unscored."""
 
     @classmethod
-    def of(cls, update: int, scored: Scored) -> Row:
+    def of(cls, update: int, context: Context, scored: Scored) -> Row:
         rollout = scored.rollout
+        candidate = rollout.candidate
         return cls(
             update=update,
             context=rollout.context_id,
             index=rollout.index,
             completion=rollout.completion,
             code=rollout.failure.code if rollout.failure else "",
-            candidate=rollout.candidate.id if rollout.candidate else "",
+            candidate=candidate.id if candidate else "",
+            pattern=pattern(context.harness.source, candidate.source) if candidate else "",
             reward=asdict(scored.reward) if scored.reward else None,
         )
 
 
 def summary(rows: Sequence[Row], group: int) -> dict[str, Any]:
-    """The figures of one update: means of each part of the reward, invalid edits by code, groups without
-    spread.
+    """The figures of one update: means of each part of the reward, invalid edits by code, candidates by
+    pattern, groups without spread.
 
     `rows` holds the groups one after the other, `group` rows each.
     """
@@ -80,6 +86,7 @@ def summary(rows: Sequence[Row], group: int) -> dict[str, Any]:
         "applied": _mean(each.applied for each in rewards),
         "completion_rate": _mean(each.completion_rate for each in rewards),
         "invalid": dict(Counter(row.code for row in rows if row.code).most_common()),
+        "patterns": dict(Counter(row.pattern for row in rows if row.pattern).most_common()),
         "distinct_candidates": len({row.candidate for row in rows if row.candidate}),
         "spread": _mean(spreads),
         "groups_without_spread": _mean(each < MIN_SPREAD for each in spreads),

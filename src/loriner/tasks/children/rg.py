@@ -165,7 +165,7 @@ _UNSTEADY = re.compile(
 eight. Without it 9 of 1,800 items differed between two runs."""
 
 _ELSEWHERE = re.compile(r"^ *(from|import) +(scipy|Bio)\b", re.MULTILINE)
-"""Imports of what reasoning-gym does not bring: such a sample runs only where that happens to be installed."""
+"""Imports of what reasoning-gym does not bring: such a sample runs only where that is installed."""
 
 _MACHINE = re.compile(r" at 0x|\bnp\.\w+\(")
 """Addresses, and numpy's numbers in the words of one of its major versions."""
