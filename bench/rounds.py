@@ -15,8 +15,9 @@ import asyncio
 import json
 from pathlib import Path
 
-from loriner.adapt import Plan, adapt
+from loriner.adapt import adapt
 from loriner.config import ProposeTable, Settings
+from loriner.episode import Plan
 from loriner.harness.contract import from_library
 from loriner.records import Harness
 from loriner.statistics import interval

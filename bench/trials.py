@@ -31,8 +31,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from loriner.adapt import Plan, adapt
+from loriner.adapt import adapt
 from loriner.config import Settings, changed
+from loriner.episode import Plan
 from loriner.harness.contract import from_library
 from loriner.models.meter import Meter
 from loriner.models.scripted import ScriptedModel

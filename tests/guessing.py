@@ -82,13 +82,20 @@ def renaming(request: ModelRequest) -> str:
     return f"Another wording.\n\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n"
 
 
-def opened(home: Path, solver: Callable[[ModelRequest], str], seed: int = 0, **more: object) -> Workspace:
+def opened(
+    home: Path,
+    solver: Callable[[ModelRequest], str],
+    seed: int = 0,
+    *,
+    writer: Callable[[ModelRequest], str] = renaming,
+    **more: object,
+) -> Workspace:
     """A workspace on `home` whose models `solver` and `writer` are functions, metered and cached."""
     home.mkdir(parents=True, exist_ok=True)
     settings = changed(Settings(), home=home, seed=seed, adapt={"proposer": "writer"}, **more)
     store, meter = Store.open(home), Meter(settings.budget)
     models: dict[str, Model] = {}
-    for name, script in (("solver", solver), ("writer", renaming)):
+    for name, script in (("solver", solver), ("writer", writer)):
         metered = MeteredModel(ScriptedModel(name, script), meter)
         models[name] = CachedModel(metered, store.replies) if settings.cache else metered
     return Workspace(settings, store, Registry.open(home), InProcessRuntime(), meter, models)

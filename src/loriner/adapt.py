@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Literal
 
-from loriner.allowance import Allowance, Bill
+from loriner.allowance import Bill
 from loriner.constant import constant_baseline
+from loriner.episode import Adaptation, Attempt, Plan, Round, Standing
 from loriner.evaluate import Evaluator, all_of, together
 from loriner.memorised import check as check_memorised
 from loriner.propose.context import brief_of, faults, make_context
@@ -29,90 +29,11 @@ from loriner.records import (
     Version,
     target_texts,
 )
-from loriner.statistics import Decision, Rule, accepts, interval
+from loriner.statistics import Decision, accepts, interval
 from loriner.store.entry import Evidence
 from loriner.store.registry import Registry
 from loriner.tasks.base import Split, Task
 from loriner.trail import Start, Stood, Told, Tried, tell
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """How an episode searches."""
-
-    rounds: int = 10
-    candidates: int = 1
-    """Completions in each round."""
-    accept: Rule = "paired"
-    revise: Literal["current", "seed"] = "current"
-    """What a round revises: the version accepted last, or always the seed, with no memory of other rounds."""
-    feedback: int = 16
-    grade: int = 32
-    test: int = 64
-    """Questions of each split, at most; 0 test questions leave the test split sealed."""
-    allowance: Allowance | None = None
-    """What the search may use: then no round begins, and a candidate that went beyond does not count."""
-    oracle: bool = False
-    """Score every candidate on the test questions too, to report the best of them; it decides nothing."""
-
-    @property
-    def mode(self) -> str:
-        """Its name in reports."""
-        if self.revise == "current":
-            return "sequential"
-        return "best-of-n" if self.oracle else "independent"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
-    """One rollout of a round with what its candidate scored."""
-
-    rollout: Rollout
-    grade: Evaluation | None
-    """None when there was no candidate."""
-    decision: Decision | None
-    """None when there was no candidate, or another of the round scored better."""
-    considered: bool = True
-    """Whether it came within the allowance."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
-    """What one round tried and what it changed."""
-
-    number: int
-    attempts: tuple[Attempt, ...]
-    accepted: Harness | None
-    grade: float | None
-    """Mean grade score of the current harness after the round."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """A harness with its scores and faults."""
-
-    harness: Harness
-    grade: Evaluation
-    """The scores by which it was chosen."""
-    test: Evaluation | None
-    faults: Counter[Fault]
-    """Among the grade trials."""
-    fresh: Evaluation | None = None
-    """The grade questions once more, with other sampling seeds: without the luck of the draw."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Adaptation:
-    """An episode from its seed to its best version."""
-
-    run_id: str
-    task: str
-    proposer: str
-    seed: Standing
-    best: Standing
-    rounds: tuple[Round, ...]
-    bill: Bill = field(default_factory=Bill)
-    """What the search used."""
 
 
 async def adapt(
@@ -148,10 +69,13 @@ class _Episode:
     grade: Sequence[Question]
     test: Sequence[Question]
     bill: Bill = field(init=False, default_factory=Bill)
+    judged: dict[str, int] = field(init=False, default_factory=dict)
+    """The round in which a harness was scored first, by its id; 0 for the seed."""
 
     async def run(self, seed: Harness) -> Adaptation:
         await self._tell(await self._start(seed))
         first = self._commit(seed, self._billed(await self._evaluate(seed, "grade")))
+        self.judged[seed.id] = 0
         current, history, rounds = first, list[PastRevision](), list[Round]()
         for number in range(1, self.plan.rounds + 1):
             if current.grade.mean_score == 1.0 or self.bill.reaches(self.plan.allowance):
@@ -159,7 +83,7 @@ class _Episode:
             parent = first if self._from_seed else current
             context = await self._context(parent.harness, number, () if self._from_seed else history)
             attempts = await self._attempts(context, seed, number)
-            attempts, best = self._choose(attempts, current.grade)
+            attempts, best = self._choose(attempts, current.grade, number)
             history += [_past(each, number, current.grade, each is best) for each in attempts]
             if best is not None and best.rollout.candidate is not None and best.grade is not None:
                 current = self._commit(
@@ -276,7 +200,7 @@ class _Episode:
         return None if rollout.candidate is None else await self._evaluate(rollout.candidate, "grade")
 
     def _choose(
-        self, attempts: tuple[Attempt, ...], standing: Evaluation
+        self, attempts: tuple[Attempt, ...], standing: Evaluation, number: int
     ) -> tuple[tuple[Attempt, ...], Attempt | None]:
         """The attempts with a decision on the best of them, and that one if it is accepted."""
         graded = [
@@ -290,10 +214,21 @@ class _Episode:
         assert best.grade is not None
         looks = self.plan.rounds * self.plan.candidates
         decision = accepts(self.plan.accept, standing.scores, best.grade.scores, n_looks=looks)
-        decided = replace(best, decision=decision)
+        for each in graded:
+            if each.grade is not None:
+                self.judged.setdefault(each.grade.harness_id, number)
+        decided = replace(best, decision=self._with_repeat(decision, best.grade.harness_id, number))
         return tuple(
             decided if each is best else each for each in attempts
         ), decided if decision.accepted else None
+
+    def _with_repeat(self, decision: Decision, harness_id: str, number: int) -> Decision:
+        """The decision, which also says so when the episode has scored this program before."""
+        before = self.judged[harness_id]
+        if before == number:
+            return decision
+        where = f"the program of round {before}" if before else "the seed's program"
+        return replace(decision, reason=f"{decision.reason}; it is {where} again")
 
     def _commit(
         self,

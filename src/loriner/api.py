@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loriner.adapt import Adaptation, Plan, Round, Standing
 from loriner.adapt import adapt as adapt_async
 from loriner.config import AdaptTable, Settings
+from loriner.episode import Adaptation, Plan, Round, Standing
 from loriner.errors import LorinerError
 from loriner.estimate import of_adaptation
 from loriner.models.meter import Budget
@@ -113,7 +113,7 @@ def adapt(
     seed: int = 0,
     **plan: Any,
 ) -> Run:
-    """Adapts a harness to `task`. `plan` takes the other fields of `loriner.adapt.Plan`.
+    """Adapts a harness to `task`. `plan` takes the other fields of `loriner.episode.Plan`.
 
     Raises:
         LorinerError: as the command line would, with the same message.

@@ -14,8 +14,9 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from loriner.adapt import Adaptation, Plan, adapt
+from loriner.adapt import adapt
 from loriner.allowance import Allowance, Bill, Unit
+from loriner.episode import Adaptation, Plan
 from loriner.errors import ConfigError
 from loriner.evaluate import Evaluator, Observer, silent
 from loriner.models.base import Model

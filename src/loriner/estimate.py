@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loriner.adapt import Plan
 from loriner.config import ProposeTable, Settings
+from loriner.episode import Plan
 from loriner.errors import ConfigError
 from loriner.models.meter import Budget
 from loriner.models.named import price_named

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from guessing import SEED, Words, improving, opened
-from loriner.adapt import Plan, adapt
+from loriner.adapt import adapt
+from loriner.episode import Plan
 from loriner.errors import MissingExtra
 from loriner.evaluate import silent
 from loriner.report.sinks.base import Open, Sink

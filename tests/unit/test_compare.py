@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from guessing import SEED, Words, improving, opened
-from loriner.adapt import Plan
 from loriner.compare import MODES, Entry, Terms, compare
+from loriner.episode import Plan
 from loriner.errors import BudgetReached, ConfigError
 from loriner.report.comparison import ORACLE, Comparison, read_comparison
 from loriner.report.document import comparison_document

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from guessing import SEED, Words, guesser, improving, opened
-from loriner.adapt import Plan, adapt
+from loriner.adapt import adapt
 from loriner.config import Settings, changed
+from loriner.episode import Plan
 from loriner.errors import ConfigError
 from loriner.estimate import of_adaptation, of_evaluation
 from loriner.models.named import price_named

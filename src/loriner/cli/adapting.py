@@ -23,8 +23,8 @@ from loriner.cli.spending import (
 )
 
 if TYPE_CHECKING:
-    from loriner.adapt import Adaptation, Plan
     from loriner.config import AdaptTable, Settings
+    from loriner.episode import Adaptation, Plan
     from loriner.estimate import Estimate
     from loriner.records import Usage
 
@@ -216,7 +216,7 @@ async def _adapt(
 
 def plan_of(wanted: AdaptTable) -> Plan:
     """How an episode searches, from the settings."""
-    from loriner.adapt import Plan
+    from loriner.episode import Plan
 
     return Plan(
         rounds=wanted.rounds,

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from loriner.adapt import Adaptation, Attempt, Standing
+from loriner.episode import Adaptation, Attempt, Standing
 from loriner.records import Evaluation, Harness, Rollout, Trial, Usage
 from loriner.statistics import Interval, interval
 from loriner.store.runs import RunRow

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from loriner.adapt import Adaptation, Standing
+from loriner.episode import Adaptation, Standing
 from loriner.models.base import Message
 from loriner.records import Evaluation, Fault, Harness, Rollout, Status, Usage
 from loriner.statistics import Interval, interval

@@ -1,0 +1,93 @@
+"""What an episode is made of: its plan, the attempts of each round, how seed and best stand.
+
+Records only; `adapt` is the walk that fills them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Literal
+
+from loriner.allowance import Allowance, Bill
+from loriner.records import Evaluation, Fault, Harness, Rollout
+from loriner.statistics import Decision, Rule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How an episode searches."""
+
+    rounds: int = 10
+    candidates: int = 1
+    """Completions in each round."""
+    accept: Rule = "paired"
+    revise: Literal["current", "seed"] = "current"
+    """What a round revises: the version accepted last, or always the seed, with no memory of other rounds."""
+    feedback: int = 16
+    grade: int = 32
+    test: int = 64
+    """Questions of each split, at most; 0 test questions leave the test split sealed."""
+    allowance: Allowance | None = None
+    """What the search may use: then no round begins, and a candidate that went beyond does not count."""
+    oracle: bool = False
+    """Score every candidate on the test questions too, to report the best of them; it decides nothing."""
+
+    @property
+    def mode(self) -> str:
+        """Its name in reports."""
+        if self.revise == "current":
+            return "sequential"
+        return "best-of-n" if self.oracle else "independent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One rollout of a round with what its candidate scored."""
+
+    rollout: Rollout
+    grade: Evaluation | None
+    """None when there was no candidate."""
+    decision: Decision | None
+    """None when there was no candidate, or another of the round scored better."""
+    considered: bool = True
+    """Whether it came within the allowance."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """What one round tried and what it changed."""
+
+    number: int
+    attempts: tuple[Attempt, ...]
+    accepted: Harness | None
+    grade: float | None
+    """Mean grade score of the current harness after the round."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A harness with its scores and faults."""
+
+    harness: Harness
+    grade: Evaluation
+    """The scores by which it was chosen."""
+    test: Evaluation | None
+    faults: Counter[Fault]
+    """Among the grade trials."""
+    fresh: Evaluation | None = None
+    """The grade questions once more, with other sampling seeds: without the luck of the draw."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adaptation:
+    """An episode from its seed to its best version."""
+
+    run_id: str
+    task: str
+    proposer: str
+    seed: Standing
+    best: Standing
+    rounds: tuple[Round, ...]
+    bill: Bill = field(default_factory=Bill)
+    """What the search used."""
