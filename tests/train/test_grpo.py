@@ -228,9 +228,10 @@ def test_multistep_draws_later_contexts_from_the_policy_s_own_revisions(policy: 
 def test_a_time_limit_ends_training_with_a_model(policy: Path, tmp_path: Path) -> None:
     from loriner.train.grpo import train_grpo
 
-    made = config(policy, tmp_path, epochs=3, max_minutes=1e-4)
-    model = train_grpo(made, str(policy), lambda epoch: EXERCISES, vowels, tell=quiet)
+    made, said = config(policy, tmp_path, epochs=3, max_minutes=1e-4), list[str]()
+    model = train_grpo(made, str(policy), lambda epoch: EXERCISES, vowels, tell=said.append)
     assert len(updates(made)) == 1
+    assert said[0].startswith("update 1/12: "), "of all epochs, whenever it ends"
     assert (model / "config.json").exists()
 
 

@@ -274,7 +274,7 @@ class _Watch(TrainerCallback):  # type: ignore[misc,unused-ignore]
         run.pending = {}
         if run.main():
             run.journal.add_update(figures)
-            run.tell(_line(figures, args.max_steps))
+            run.tell(_line(figures, run.per_epoch * run.table.epochs))
         run.accelerator.wait_for_everyone()
         if run.out_of_time():
             control.should_training_stop = control.should_save = True
