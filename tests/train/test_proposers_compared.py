@@ -14,8 +14,9 @@ from sums import GOOD, HALF, Solver, Sums, edit, exercise, laboratory
 from loriner.errors import InfrastructureError
 from loriner.propose.proposer import Completion, Proposer
 from loriner.records import Context
-from loriner.train.compare import best_of, difference, sample, standing, unrevised
-from loriner.train.reward import Scorer
+from loriner.train.compare import Sample, best_of, difference, sample, standing, unrevised
+from loriner.train.reward import Reward, Scorer
+from loriner.train.suites import VARIED
 
 EXERCISES = [exercise(number=number) for number in range(6)]
 
@@ -42,6 +43,25 @@ async def test_worked_figures(tmp_path: Path) -> None:
     assert second.by_task == {"sums": 0.75}
     assert difference(weak, strong).difference.mean == pytest.approx(0.5)
     assert difference(weak, strong).p_value < 0.05
+
+
+def one(task: str, context: str, score: float) -> Sample:
+    reward = Reward(score=score, parsed=True, applied=True, completion_rate=1.0)
+    return Sample(
+        context=context, task=task, index=0, code="", seed_score=0.0, reward=reward, tokens=9, completion=""
+    )
+
+
+def test_n_counts_families_whatever_their_contexts_and_settings() -> None:
+    tasks = [f"rg:{family}{setting}" for family in "abc" for setting in ("", VARIED)]
+    found = [one(task, f"{task}/{number}", number / 4) for task in tasks for number in range(4)]
+    both = standing("x", found)
+    assert (both.score.n, both.gain.n, unrevised(found).n) == (3, 3, 3)
+    assert both.score.mean == pytest.approx(0.375)
+    assert difference(found, found).n == 3
+    assert both.by_task == dict.fromkeys(sorted(tasks), pytest.approx(0.375))
+    alone = [each for each in found if each.family == "rg:a"]
+    assert standing("x", alone).score.n == 8, "one family: its contexts"
 
 
 async def test_without_a_candidate_the_program_stays(tmp_path: Path) -> None:

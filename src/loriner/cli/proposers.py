@@ -168,22 +168,23 @@ def _side_by_side(proposers: dict[str, str], samples: dict[str, list[Sample]]) -
 
 
 def _print(found: dict[str, Any]) -> None:
-    of_all = f"One revision, {found['n']} contexts, {found['completions']} completions in each"
-    for setting, part in found.get("settings", {}).items():
-        _print_standings(f"{of_all}: {setting}", part)
-    _print_standings(of_all, found)
+    settings = found.get("settings", {})
+    for setting, part in settings.items():
+        _print_standings(setting, part)
+    _print_standings("both settings" if settings else "", found)
     typer.echo(
-        f"No candidate scores 0; `or seed` keeps the program. Solver {found['solver']} (frozen). "
-        f"Contexts {found['digest'][:12]}. Run {found['run']}"
+        f"One revision, {found['completions']} completions in each of {found['n']} contexts "
+        f"({found['digest'][:12]}); solver {found['solver']}, frozen. No candidate scores 0; `or seed` keeps "
+        f"the program. n counts families, or contexts where there is one family. Run {found['run']}"
     )
 
 
-def _print_standings(title: str, found: dict[str, Any]) -> None:
+def _print_standings(setting: str, found: dict[str, Any]) -> None:
+    """How each did, then every two of them against each other."""
     from loriner.cli import render
 
     shown = found["proposers"]
     ks = sorted(next(iter(shown.values()))["best_of"], key=int)
-    columns = ["proposer", "score, 95 % interval", "or seed", "gain", "p", "parsed", "applied", "ran"]
     rows = [
         [
             name,
@@ -196,8 +197,17 @@ def _print_standings(title: str, found: dict[str, Any]) -> None:
         ]
         for name, each in shown.items()
     ]
+    columns = ["proposer", "score, 95 % interval", "or seed", "gain", "p", "parsed", "applied", "ran"]
+    title = f"After one revision{f', {setting}' if setting else ''}, n = {found['unrevised']['n']}"
     render.table(title, [*columns, *(f"best of {k}" for k in ks)], rows)
     typer.echo(f"Unrevised: {_interval(found['unrevised'])}")
+    pairs = [
+        [f"{name} less {other}", _interval(each["difference"]), f"{each['p_value']:.3f}"]
+        for name, row in shown.items()
+        for other, each in row["against"].items()
+    ]
+    if pairs:
+        render.table("Against each other", ["or seed", "difference, 95 % interval", "p"], pairs)
 
 
 def _interval(each: dict[str, Any]) -> str:

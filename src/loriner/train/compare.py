@@ -1,5 +1,9 @@
 """Proposers side by side: every one revises the same programs once, on frozen contexts, and is scored
 alike.
+
+Intervals and tests are over families, since contexts of one task share its questions, and a task's settings
+show the same questions in other words. They are over contexts only where all are of one family: then nothing
+is said of others.
 """
 
 from __future__ import annotations
@@ -7,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import comb
@@ -22,6 +26,7 @@ from loriner.propose.proposer import Proposer, propose
 from loriner.statistics import Interval, Paired, interval, paired
 from loriner.train.exercise import Exercise
 from loriner.train.reward import Reward, Scorer
+from loriner.train.suites import VARIED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +46,11 @@ class Sample:
     completion: str
 
     @property
+    def family(self) -> str:
+        """The task without its setting."""
+        return self.task.removesuffix(VARIED)
+
+    @property
     def score_or_seed(self) -> float:
         """What one would keep: the candidate's score, or the program's own where there is no candidate."""
         return self.reward.score if self.reward.applied else self.seed_score
@@ -52,11 +62,11 @@ class Standing:
 
     proposer: str
     score: Interval
-    """Mean score after one revision, over contexts; no candidate scores 0."""
+    """Mean score after one revision; no candidate scores 0."""
     score_or_seed: Interval
     """The same, but without a candidate the program stays as it was."""
     gain: Paired
-    """`score_or_seed` less the score of the unrevised program, paired by context."""
+    """`score_or_seed` less the score of the unrevised program, paired."""
     parsed: float
     applied: float
     completion_rate: float
@@ -113,10 +123,10 @@ def _adapter() -> TypeAdapter[list[Sample]]:
 
 def standing(name: str, samples: Sequence[Sample]) -> Standing:
     """The figures of one proposer from its samples."""
-    kept = _by_context(samples, lambda each: each.score_or_seed)
-    scores = _by_context(samples, lambda each: each.reward.score)
-    seeds = _by_context(samples, lambda each: each.seed_score)
-    groups = _grouped(samples)
+    kept = _by_unit(samples, lambda each: each.score_or_seed)
+    scores = _by_unit(samples, lambda each: each.reward.score)
+    seeds = _by_unit(samples, lambda each: each.seed_score)
+    groups = _grouped(samples, lambda each: each.context)
     n = min(map(len, groups.values()))
     tasks = sorted({each.task for each in samples})
     return Standing(
@@ -139,14 +149,14 @@ def standing(name: str, samples: Sequence[Sample]) -> Standing:
 
 def unrevised(samples: Sequence[Sample]) -> Interval:
     """The score of the programs as they were."""
-    return interval(list(_by_context(samples, lambda each: each.seed_score).values()))
+    return interval(list(_by_unit(samples, lambda each: each.seed_score).values()))
 
 
 def difference(samples: Sequence[Sample], other: Sequence[Sample]) -> Paired:
-    """`score_or_seed` of the second proposer less that of the first, paired by context."""
+    """`score_or_seed` of the second proposer less that of the first, paired."""
     return paired(
-        _by_context(samples, lambda each: each.score_or_seed),
-        _by_context(other, lambda each: each.score_or_seed),
+        _by_unit(samples, lambda each: each.score_or_seed),
+        _by_unit(other, lambda each: each.score_or_seed),
     )
 
 
@@ -184,12 +194,16 @@ async def _sample(scorer: Scorer, exercise: Exercise, proposer: Proposer, index:
     )
 
 
-def _grouped(samples: Sequence[Sample]) -> dict[str, list[Sample]]:
+def _grouped(samples: Sequence[Sample], key: Callable[[Sample], str]) -> dict[str, list[Sample]]:
     groups: dict[str, list[Sample]] = {}
     for each in samples:
-        groups.setdefault(each.context, []).append(each)
+        groups.setdefault(key(each), []).append(each)
     return groups
 
 
-def _by_context(samples: Sequence[Sample], value: Any) -> Mapping[str, float]:
-    return {context: fmean(map(value, group)) for context, group in _grouped(samples).items()}
+def _by_unit(samples: Sequence[Sample], value: Callable[[Sample], float]) -> Mapping[str, float]:
+    """Means by family, or by context where there is one family only."""
+    groups = _grouped(samples, lambda each: each.family)
+    if len(groups) == 1:
+        groups = _grouped(samples, lambda each: each.context)
+    return {unit: fmean(map(value, group)) for unit, group in groups.items()}
