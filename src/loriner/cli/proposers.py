@@ -175,7 +175,8 @@ def _print(found: dict[str, Any]) -> None:
     typer.echo(
         f"One revision, {found['completions']} completions in each of {found['n']} contexts "
         f"({found['digest'][:12]}); solver {found['solver']}, frozen. No candidate scores 0; `or seed` keeps "
-        f"the program. n counts families, or contexts where there is one family. Run {found['run']}"
+        f"the program. In brackets 95 % intervals; n counts families, or contexts where there is one family. "
+        f"Run {found['run']}"
     )
 
 
@@ -184,31 +185,36 @@ def _print_standings(setting: str, found: dict[str, Any]) -> None:
     from loriner.cli import render
 
     shown = found["proposers"]
-    ks = sorted(next(iter(shown.values()))["best_of"], key=int)
+    ks = sorted(next(iter(shown.values()))["best_of"])[1:]  # the best of one is the score
     rows = [
         [
             name,
             _interval(each["score"]),
             _interval(each["score_or_seed"]),
             _interval(each["gain"]["difference"]),
-            f"{each['gain']['p_value']:.3f}",
-            *(f"{each[part]:.0%}" for part in ("parsed", "applied", "completion_rate")),
-            *(f"{each['best_of'][k]:.2f}" for k in ks),
+            _p(each["gain"]["p_value"]),
+            " ".join(f"{each[part]:.0%}" for part in ("parsed", "applied", "completion_rate")),
+            " ".join(f"{each['best_of'][k]:.2f}" for k in ks) or "-",
         ]
         for name, each in shown.items()
     ]
-    columns = ["proposer", "score, 95 % interval", "or seed", "gain", "p", "parsed", "applied", "ran"]
+    best_of = f"best of {' '.join(map(str, ks)) or '1'}"
+    columns = ["proposer", "score", "or seed", "gain", "p", "parsed applied ran", best_of]
     title = f"After one revision{f', {setting}' if setting else ''}, n = {found['unrevised']['n']}"
-    render.table(title, [*columns, *(f"best of {k}" for k in ks)], rows)
+    render.table(title, columns, rows)
     typer.echo(f"Unrevised: {_interval(found['unrevised'])}")
     pairs = [
-        [f"{name} less {other}", _interval(each["difference"]), f"{each['p_value']:.3f}"]
+        [f"{name} less {other}", _interval(each["difference"]), _p(each["p_value"])]
         for name, row in shown.items()
         for other, each in row["against"].items()
     ]
     if pairs:
-        render.table("Against each other", ["or seed", "difference, 95 % interval", "p"], pairs)
+        render.table("Against each other", ["or seed", "difference", "p"], pairs)
 
 
 def _interval(each: dict[str, Any]) -> str:
     return f"{each['mean']:.2f} [{each['low']:.2f}, {each['high']:.2f}]"
+
+
+def _p(value: float) -> str:
+    return f"{value:.3f}" if value >= 0.001 else "< 0.001"
