@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from loriner.diagnose import diagnose
@@ -50,6 +50,8 @@ def test_extraction_and_format_need_the_target_to_be_there(trial: Trial, questio
 
 @settings(deadline=None)
 @given(texts, texts)
+@example("0", "0\x1b\x08")
+@example("0", "0==")
 def test_sameness_is_mutual_and_survives_wrapping(left: str, right: str) -> None:
     if len(left) < 50 and len(right) < 50:
         assert same(left, right) == same(right, left)
