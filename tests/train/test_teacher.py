@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from sums import CRASH, GOOD, HALF, SEED, Sums, edit, laboratory
 
 from loriner.harness.edits import revise
@@ -107,6 +108,20 @@ async def test_exported_rows_are_chat_and_their_edits_apply(tmp_path: Path) -> N
         assert [message["role"] for message in row["prompt"]] == ["system", "user"]
         _, candidate = revise(SEED, row["completion"][0]["content"])
         assert candidate.id in {GOOD.id, HALF.id}
+
+
+@pytest.mark.parametrize("function_level", [True, False])
+async def test_a_lesson_comes_with_whole_functions_if_asked(tmp_path: Path, function_level: bool) -> None:
+    rest = "\n\ndef rest(text):\n" + "".join(f"    text += '{n}'\n" for n in range(40)) + "    return text\n"
+    old, new = Harness(SEED.source + rest), Harness(GOOD.source + rest)
+    plan = TeachPlan(completions=1, grade=16, function_level=function_level)
+    async with laboratory(tmp_path) as lab:
+        states = [State(task="sums", harness=old)]
+        exercises = await draw(lab, TASKS, states, DrawPlan(n=1, pool=8, feedback=4))
+        lessons = await teach(lab, TASKS, exercises, scripted([edit(new, old)]), plan)
+    found = rows(lessons, plan)
+    assert [each["variant"] for each in found] == ["as_written", "function"][: 1 + function_level]
+    assert all(revise(old, each["completion"][0]["content"])[1] == new for each in found)
 
 
 async def test_the_catalogue_teaches_under_ever_new_names(tmp_path: Path) -> None:

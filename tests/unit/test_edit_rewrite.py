@@ -57,6 +57,13 @@ def test_an_insertion_gives_its_anchor_back_first():
     assert edit.new == edit.old + "\n\ndef tidy(text):\n    return text.strip()\n"
 
 
+def test_near_changes_stay_apart_so_that_each_searches_for_one_line():
+    new = OLD.replace("def solve", "def plain") + "\n\ndef solve(model, question):\n    return 1\n"
+    first, second = parse(make_edits(OLD, new)).edits
+    assert (first.old, first.new) == ("def solve(model, question):\n", "def plain(model, question):\n")
+    assert second.old == "    return clean(reply)\n"
+
+
 def test_an_insertion_before_everything_holds_on_to_the_first_line():
     (edit,) = parse(make_edits(OLD, "import json\n" + OLD)).edits
     assert (edit.old, edit.new) == ("import re\n", "import json\nimport re\n")

@@ -18,9 +18,6 @@ from loriner.harness.contract import program_tree
 from loriner.harness.placing import lines_of, starts_of
 from loriner.records import Edit
 
-_JOIN_GAP = 2
-"""Hunks with at most so many equal lines between them become one."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Hunk:
@@ -43,6 +40,9 @@ class _Hunk:
 def make_edits(old: str, new: str) -> str:
     """A completion of small blocks that turns `old` into `new`.
 
+    A block searches for one line where one line will do: a small model that must give several back writes
+    one of them from memory. Source: docs/results.md.
+
     Line ends and the end of file stay as `old` has them: only the lines of `new` count.
 
     Raises:
@@ -54,7 +54,7 @@ def make_edits(old: str, new: str) -> str:
 def make_function_edits(old: str, new: str) -> str:
     """As `make_edits`, but each block holds the whole top-level statements that it changes.
 
-    Models write such blocks more reliably than small ones. `old` must compile.
+    Large models write such blocks more reliably than small ones; a small model does not. `old` must compile.
 
     Raises:
         ValueError: as `make_edits`; `SyntaxError` if `old` does not compile.
@@ -83,7 +83,7 @@ def _hunks(old: str, new: str) -> list[_Hunk]:
     a, b = _lines(old), _lines(new)
     codes = difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
     hunks = [_Hunk(*places) for tag, *places in codes if tag != "equal"]
-    return _merged(_raised(hunks, a, b), _JOIN_GAP + 1)
+    return _merged(_raised(hunks, a, b), closer_than=1)
 
 
 def _raised(hunks: Sequence[_Hunk], a: Sequence[str], b: Sequence[str]) -> list[_Hunk]:

@@ -53,6 +53,7 @@ class TeacherTable(Table):
     max_pattern_share: float = Field(default=0.5, gt=0, le=1)
     max_chars: int = 6_000
     rename: bool = False
+    function_level: bool = True
 
 
 class AdapterTable(Table):

@@ -52,6 +52,10 @@ class TeachPlan:
     """A completion this like one that is kept for the same program is a near-duplicate."""
     rename: bool = False
     """Give new names to what the revision adds: for a teacher that always writes the same code."""
+    function_level: bool = True
+    """Give each lesson with blocks of whole functions too; a small policy learns those badly
+    (docs/results.md).
+    """
     seed: int = 0
 
 
@@ -112,12 +116,13 @@ async def teach(
 def rows(lessons: Sequence[Lesson], plan: TeachPlan) -> list[dict[str, Any]]:
     """The kept lessons as chat rows: `prompt` and `completion` messages, and where they come from.
 
-    A lesson also gives its function-level variant where that differs and is still an edit rather than a
-    rewrite.
+    If the plan asks for it, a lesson also gives its function-level variant, where that differs and is still
+    an edit rather than a rewrite.
     """
     kept = [each for each in lessons if not each.dropped]
     written = [_row(each, each.rollout.completion, "as_written") for each in kept]
-    variants = [_row(each, text, "function") for each in kept if (text := _function_level(each))]
+    wanted = kept if plan.function_level else []
+    variants = [_row(each, text, "function") for each in wanted if (text := _function_level(each))]
     return (written + variants)[: plan.n_examples]
 
 
