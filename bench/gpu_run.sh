@@ -90,7 +90,7 @@ proposer() { # NAME DIR PORT: a server for a proposer that is compared, beside t
 
 RL_PORT=${RL_PORT:-8005}
 BASE=base=http://localhost:8003/v1::base SFT=sft=http://localhost:8004/v1::sft
-RL=rl=${RL_MODEL:-http://localhost:$RL_PORT/v1::rl}
+RL=rl=${RL_PROPOSER:-http://localhost:$RL_PORT/v1::rl}  # or an adapter that another server has loaded
 ASKED="--set propose.prompt_tokens=$PROMPT_TOKENS --set propose.completion_tokens=$COMPLETION_TOKENS"
 
 compare() { # SUITE PROPOSERS: one revision, canonical and format-varied; samples that are there are not made again

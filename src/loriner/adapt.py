@@ -204,20 +204,18 @@ class _Episode:
     ) -> tuple[tuple[Attempt, ...], Attempt | None]:
         """The attempts with a decision on the best of them, and that one if it is accepted."""
         graded = [
-            each
+            (each, each.grade)
             for each in attempts
             if each.considered and each.grade is not None and each.grade.mean_score is not None
         ]
         if not graded:
             return attempts, None
-        best = max(graded, key=lambda each: each.grade.mean_score or 0.0 if each.grade else 0.0)
-        assert best.grade is not None
+        for _, grade in graded:
+            self.judged.setdefault(grade.harness_id, number)
+        best, grade = max(graded, key=lambda each: each[1].mean_score or 0.0)
         looks = self.plan.rounds * self.plan.candidates
-        decision = accepts(self.plan.accept, standing.scores, best.grade.scores, n_looks=looks)
-        for each in graded:
-            if each.grade is not None:
-                self.judged.setdefault(each.grade.harness_id, number)
-        decided = replace(best, decision=self._with_repeat(decision, best.grade.harness_id, number))
+        decision = accepts(self.plan.accept, standing.scores, grade.scores, n_looks=looks)
+        decided = replace(best, decision=self._with_repeat(decision, grade.harness_id, number))
         return tuple(
             decided if each is best else each for each in attempts
         ), decided if decision.accepted else None

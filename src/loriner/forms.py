@@ -98,7 +98,7 @@ def same(answer: str, target: str) -> bool:
     if ours == theirs:
         return True
     left, right = forms(ours), forms(theirs)
-    if not right or _mostly_signs(ours) or _mostly_signs(theirs):
+    if not right or _mostly_signs(theirs):
         return re.sub(r"\s", "", ours) == re.sub(r"\s", "", theirs)
     if left == right or _numeric(left) == _numeric(right):
         return True
@@ -265,7 +265,7 @@ def _numeric(parts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _mostly_signs(text: str) -> bool:
-    """Whether it is written in signs (a grid, a bracket sequence), which tokens would lose."""
+    """Whether the target is written in signs (a grid, a bracket sequence), which tokens would lose."""
     signs = sum(not (sign.isalnum() or sign.isspace() or sign in ",.'\"-[]()") for sign in text)
     return signs * 2 > len(text)
 

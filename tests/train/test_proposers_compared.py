@@ -64,6 +64,12 @@ def test_n_counts_families_whatever_their_contexts_and_settings() -> None:
     assert standing("x", alone).score.n == 8, "one family: its contexts"
 
 
+def test_a_family_counts_once_however_many_contexts_it_has() -> None:
+    few, many = [one("a", "a/0", 1.0)], [one("b", f"b/{number}", 0.0) for number in range(3)]
+    found = standing("x", few + many)
+    assert (found.score.mean, found.best_of) == (0.5, {1: 0.5})
+
+
 async def test_without_a_candidate_the_program_stays(tmp_path: Path) -> None:
     rows = [exercise(number=number, harness=HALF) for number in range(3)]
     async with laboratory(tmp_path) as lab:

@@ -132,14 +132,9 @@ async def _exercises(
 
 def _standings(proposers: dict[str, str], samples: dict[str, list[Sample]]) -> dict[str, Any]:
     """The figures over all contexts, and over those of each setting where there are two."""
-    from loriner.train.suites import VARIED
-
     whole = _side_by_side(proposers, samples)
     parts = {
-        setting: {
-            name: [each for each in found if (VARIED in each.task) == varied]
-            for name, found in samples.items()
-        }
+        setting: {name: [each for each in found if each.varied == varied] for name, found in samples.items()}
         for setting, varied in (("canonical", False), ("varied", True))
     }
     if not all(found for part in parts.values() for found in part.values()):
@@ -185,7 +180,7 @@ def _print_standings(setting: str, found: dict[str, Any]) -> None:
     from loriner.cli import render
 
     shown = found["proposers"]
-    ks = sorted(next(iter(shown.values()))["best_of"])[1:]  # the best of one is the score
+    ks = sorted(next(iter(shown.values()))["best_of"])[1:]  # best of one is the score
     rows = [
         [
             name,

@@ -46,6 +46,11 @@ class Sample:
     completion: str
 
     @property
+    def varied(self) -> bool:
+        """Whether its task is in the format-varied setting."""
+        return self.task.endswith(VARIED)
+
+    @property
     def family(self) -> str:
         """The task without its setting."""
         return self.task.removesuffix(VARIED)
@@ -126,8 +131,7 @@ def standing(name: str, samples: Sequence[Sample]) -> Standing:
     kept = _by_unit(samples, lambda each: each.score_or_seed)
     scores = _by_unit(samples, lambda each: each.reward.score)
     seeds = _by_unit(samples, lambda each: each.seed_score)
-    groups = _grouped(samples, lambda each: each.context)
-    n = min(map(len, groups.values()))
+    n = min(map(len, _grouped(samples, lambda each: each.context).values()))
     tasks = sorted({each.task for each in samples})
     return Standing(
         proposer=name,
@@ -137,10 +141,7 @@ def standing(name: str, samples: Sequence[Sample]) -> Standing:
         parsed=fmean(each.reward.parsed for each in samples),
         applied=fmean(each.reward.applied for each in samples),
         completion_rate=fmean(each.reward.completion_rate for each in samples),
-        best_of={
-            k: fmean(best_of([each.reward.score for each in group], k) for group in groups.values())
-            for k in range(1, n + 1)
-        },
+        best_of={k: fmean(_best_by_unit(samples, k).values()) for k in range(1, n + 1)},
         invalid=dict(Counter(each.code for each in samples if each.code).most_common()),
         by_task={task: fmean(each.score_or_seed for each in samples if each.task == task) for task in tasks},
         tokens=fmean(each.tokens for each in samples),
@@ -201,9 +202,22 @@ def _grouped(samples: Sequence[Sample], key: Callable[[Sample], str]) -> dict[st
     return groups
 
 
+def _units(samples: Sequence[Sample]) -> dict[str, list[Sample]]:
+    """The samples by family, or by context where there is one family only."""
+    families = _grouped(samples, lambda each: each.family)
+    return families if len(families) > 1 else _grouped(samples, lambda each: each.context)
+
+
 def _by_unit(samples: Sequence[Sample], value: Callable[[Sample], float]) -> Mapping[str, float]:
-    """Means by family, or by context where there is one family only."""
-    groups = _grouped(samples, lambda each: each.family)
-    if len(groups) == 1:
-        groups = _grouped(samples, lambda each: each.context)
-    return {unit: fmean(map(value, group)) for unit, group in groups.items()}
+    return {unit: fmean(map(value, group)) for unit, group in _units(samples).items()}
+
+
+def _best_by_unit(samples: Sequence[Sample], k: int) -> Mapping[str, float]:
+    """The expected best of `k` completions in a context, its mean over the contexts of each unit."""
+    return {
+        unit: fmean(
+            best_of([each.reward.score for each in context], k)
+            for context in _grouped(group, lambda each: each.context).values()
+        )
+        for unit, group in _units(samples).items()
+    }

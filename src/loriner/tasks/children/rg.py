@@ -164,8 +164,8 @@ _UNSTEADY = re.compile(
 """Code whose results may depend on the clock, the machine, or a generator of its own: about one sample in
 eight. Without it 9 of 1,800 items differed between two runs."""
 
-_ELSEWHERE = re.compile(r"^ *(from|import) +(scipy|Bio)\b", re.MULTILINE)
-"""Imports of what reasoning-gym does not bring: such a sample runs only where that is installed."""
+_ELSEWHERE = re.compile(r"^ *(from|import) +(scipy|Bio|six|dateutil|matplotlib)\b", re.MULTILINE)
+"""Imports of what reasoning-gym does not itself require: such a sample runs only where that is installed."""
 
 _MACHINE = re.compile(r" at 0x|\bnp\.\w+\(")
 """Addresses, and numpy's numbers in the words of one of its major versions."""
