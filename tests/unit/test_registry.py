@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 from pathlib import Path
@@ -275,9 +276,22 @@ def test_a_folder_that_is_no_repository_is_refused(tmp_path: Path) -> None:
         Registry.open(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["refs/heads/tasks/rg.count_primes.lock", "refs/heads/runs/run-1.lock"])
+MORE = Harness(BEST.source + "# more\n")
+BLOB = hashlib.sha1(f"blob {len(MORE.source)}\0{MORE.source}".encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "refs/heads/tasks/rg.count_primes.lock",
+        "refs/heads/runs/run-1.lock",
+        f"objects/{BLOB[:2]}/{BLOB[2:]}.lock",
+    ],
+    ids=["task", "run", "object"],
+)
 def test_a_lock_left_by_a_killed_process_is_swept_away(registry: Registry, name: str) -> None:
+    (registry.path / name).parent.mkdir(exist_ok=True)
     (registry.path / name).write_bytes(b"")
-    keep(registry, Harness(BEST.source + "# more\n"), BEST, number=3)
+    keep(registry, MORE, BEST, number=3)
     assert len(registry.log(TASK)) == 4
     assert not (registry.path / name).exists()

@@ -8,6 +8,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -86,7 +87,7 @@ class Repository:
         commit.encoding = b"UTF-8"
         commit.message = message_of(entry).encode()
         for each in (blob, tree, commit):
-            self._repo.object_store.add_object(each)
+            _past_stale_locks(partial(self._repo.object_store.add_object, each))
         return self.entry(commit.id.decode())
 
     def point(self, ref: Ref, entry: Entry) -> None:
