@@ -14,9 +14,9 @@ from sums import GOOD, HALF, Solver, Sums, edit, exercise, laboratory
 from loriner.errors import InfrastructureError
 from loriner.propose.proposer import Completion, Proposer
 from loriner.records import Context
+from loriner.tasks.format_varied import VARIED
 from loriner.train.compare import Sample, best_of, difference, sample, standing, unrevised
 from loriner.train.reward import Reward, Scorer
-from loriner.train.suites import VARIED
 
 EXERCISES = [exercise(number=number) for number in range(6)]
 
@@ -68,6 +68,12 @@ def test_a_family_counts_once_however_many_contexts_it_has() -> None:
     few, many = [one("a", "a/0", 1.0)], [one("b", f"b/{number}", 0.0) for number in range(3)]
     found = standing("x", few + many)
     assert (found.score.mean, found.best_of) == (0.5, {1: 0.5})
+
+
+def test_the_setting_is_read_off_a_name_with_further_marks() -> None:
+    canonical, varied = one("rg:gcd:strict", "0", 1.0), one(f"rg:gcd{VARIED}:strict", "1", 0.0)
+    assert (canonical.varied, varied.varied) == (False, True)
+    assert canonical.family == varied.family == "rg:gcd:strict"
 
 
 async def test_without_a_candidate_the_program_stays(tmp_path: Path) -> None:

@@ -62,16 +62,16 @@ def _named(text: str) -> dict[str, str]:
 
 def _table(suite: str, setting: str, per_task: int, grade: int, prompt_tokens: int) -> ContextsTable:
     """What contexts are drawn from. A frozen file says itself which tasks it needs."""
+    from loriner.tasks.format_varied import canonical_name, is_varied
     from loriner.tasks.suites import spelt_out
     from loriner.train.exercise import load
     from loriner.train.settings import ContextsTable, checked
-    from loriner.train.suites import VARIED
 
     names, settings = [suite], ["canonical", "varied"] if setting == "both" else [setting]
     if suite.endswith(".jsonl"):
         found = {each.context.task for each in load(Path(suite))}
-        names = sorted({name.replace(VARIED, "") for name in found})
-        settings = sorted({"varied" if VARIED in name else "canonical" for name in found})
+        names = sorted(set(map(canonical_name, found)))
+        settings = sorted({"varied" if is_varied(name) else "canonical" for name in found})
     n = per_task * len(spelt_out(names)) * len(settings)
     wanted = {
         "tasks": names,

@@ -16,11 +16,24 @@ from loriner.tasks.base import Split, Task, Tool
 from loriner.tasks.contracts import FORMS, Contract, extract, write
 from loriner.tasks.frames import FRAMES, carries
 
-__all__ = ["Contract", "Varied", "VariedTask", "extract", "vary", "write"]
+__all__ = ["Contract", "Varied", "VariedTask", "canonical_name", "extract", "is_varied", "vary", "write"]
+
+VARIED = "+varied"
+"""What the setting adds to the name of a family; other marks may follow it."""
 
 PLACES = ("before", "after")
 
 FORMAT_MISS = "format_miss"
+
+
+def is_varied(task: str) -> bool:
+    """Whether the task of this name is in the format-varied setting."""
+    return VARIED in task
+
+
+def canonical_name(task: str) -> str:
+    """The name of the same task in the canonical setting."""
+    return task.replace(VARIED, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +96,7 @@ class VariedTask:
     @property
     def name(self) -> str:
         prefix, family, *marks = self._task.name.split(":")
-        return ":".join([prefix, f"{family}+varied", *marks])
+        return ":".join([prefix, f"{family}{VARIED}", *marks])
 
     @property
     def description(self) -> str:

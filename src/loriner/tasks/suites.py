@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from loriner.errors import TaskError
+from loriner.tasks.format_varied import VARIED
 from loriner.tasks.grading import DATASETS
 
 TRAIN = ("codeio", "maze", "rotten_oranges", "simple_geometry", "tower_of_hanoi")
@@ -70,7 +71,7 @@ FAMILY_SUITES: Mapping[str, tuple[str, ...]] = {
 SUITES: Mapping[str, tuple[str, ...]] = {
     f"{suite}{setting}": tuple(f"rg:{family}{setting}" for family in families)
     for suite, families in FAMILY_SUITES.items()
-    for setting in ("", "+varied")
+    for setting in ("", VARIED)
 }
 """Task names of each suite."""
 

@@ -24,9 +24,9 @@ from pydantic import TypeAdapter
 from loriner.errors import ConfigError, InfrastructureError
 from loriner.propose.proposer import Proposer, propose
 from loriner.statistics import Interval, Paired, interval, paired
+from loriner.tasks.format_varied import canonical_name, is_varied
 from loriner.train.exercise import Exercise
 from loriner.train.reward import Reward, Scorer
-from loriner.train.suites import VARIED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +48,12 @@ class Sample:
     @property
     def varied(self) -> bool:
         """Whether its task is in the format-varied setting."""
-        return self.task.endswith(VARIED)
+        return is_varied(self.task)
 
     @property
     def family(self) -> str:
         """The task without its setting."""
-        return self.task.removesuffix(VARIED)
+        return canonical_name(self.task)
 
     @property
     def score_or_seed(self) -> float:

@@ -12,16 +12,13 @@ from loriner.harness.contract import from_library, load
 from loriner.records import Harness
 from loriner.seeding import generator
 from loriner.tasks.base import Task
-from loriner.tasks.format_varied import VariedTask
+from loriner.tasks.format_varied import VARIED, VariedTask
 from loriner.tasks.named import open_task
 from loriner.tasks.reasoning_gym import TRAINING, open_family
 from loriner.tasks.suites import spelt_out
 from loriner.train.contexts import State
 from loriner.train.renaming import renamed
 from loriner.train.settings import ContextsTable, Setting
-
-VARIED = "+varied"
-"""What the format-varied setting adds to the name of a family."""
 
 
 def open_suite(
