@@ -41,7 +41,7 @@ def make_edits(old: str, new: str) -> str:
     """A completion of small blocks that turns `old` into `new`.
 
     A block searches for one line where one line will do: a small model that must give several back writes
-    one of them from memory. Source: docs/results.md.
+    one of them from memory. Source: docs/earlier-runs.md.
 
     Line ends and the end of file stay as `old` has them: only the lines of `new` count.
 
@@ -55,7 +55,7 @@ def make_function_edits(old: str, new: str) -> str:
     """As `make_edits`, but each block holds the whole top-level statements that it changes.
 
     Large models write whole functions more reliably than short blocks, a 0.5B model less reliably (Source:
-    docs/results.md). `old` must compile.
+    docs/earlier-runs.md). `old` must compile.
 
     Raises:
         ValueError: as `make_edits`; `SyntaxError` if `old` does not compile.
@@ -91,7 +91,7 @@ def _raised(hunks: Sequence[_Hunk], a: Sequence[str], b: Sequence[str]) -> list[
     """The hunks with each insertion as far up as it reads the same.
 
     An insertion then follows the line that it is anchored to, and whoever writes the edit gives the anchor
-    back first. Small models forget an anchor that comes last. Source: docs/results.md.
+    back first. Small models forget an anchor that comes last. Source: docs/earlier-runs.md.
     """
     raised: list[_Hunk] = []
     for hunk in hunks:

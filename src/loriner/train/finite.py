@@ -1,7 +1,7 @@
 """Gradients that are not numbers: one such update and every weight is lost, while the loss still looks well.
 
 The backward pass of a fused attention kernel can give them for a batch whose loss is finite; the one that was
-met (docs/results.md) is switched off in `load_policy`, and this is for the next.
+met (docs/earlier-runs.md) is switched off in `load_policy`, and this is for the next.
 """
 
 from __future__ import annotations

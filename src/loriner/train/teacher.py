@@ -54,7 +54,7 @@ class TeachPlan:
     """Give new names to what the revision adds: for a teacher that always writes the same code."""
     function_level: bool = True
     """Give each lesson with blocks of whole functions too; a small policy learns those badly
-    (docs/results.md).
+    (docs/earlier-runs.md).
     """
     seed: int = 0
 
