@@ -8,7 +8,7 @@ program's fault scores 0; ours is unscored, tried again, and above a stated shar
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
@@ -273,6 +273,13 @@ async def together() -> AsyncIterator[asyncio.TaskGroup]:
             yield group
     except BaseExceptionGroup as errors:
         raise _first(errors) from None
+
+
+async def gathered(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Their results in order, done in one group: see `together`."""
+    async with together() as group:
+        tasks = [group.create_task(each) for each in work]
+    return [task.result() for task in tasks]
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:

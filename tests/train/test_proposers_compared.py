@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sums import GOOD, HALF, Solver, Sums, edit, exercise, laboratory
 
-from loriner.errors import InfrastructureError
+from loriner.errors import InfrastructureError, ModelUnavailable
 from loriner.propose.proposer import Completion, Proposer
 from loriner.records import Context
 from loriner.tasks.format_varied import VARIED
@@ -93,6 +94,26 @@ async def test_a_dead_solver_gives_no_figure(tmp_path: Path) -> None:
             await sample(
                 Scorer(lab=lab, tasks={"sums": Sums()}), EXERCISES[:1], scripted("x", [edit(GOOD)]), 1
             )
+
+
+async def test_a_proposer_that_fails_is_asked_nothing_more(tmp_path: Path) -> None:
+    waiting: set[int] = set()
+
+    async def write(context: Context, index: int) -> Completion:
+        if index == 3:
+            raise ModelUnavailable("gone")
+        waiting.add(index)
+        try:
+            await asyncio.sleep(60)
+        finally:
+            waiting.remove(index)
+        raise AssertionError("asked after another call had failed")
+
+    async with laboratory(tmp_path) as lab:
+        with pytest.raises(ModelUnavailable, match="gone"):
+            scorer = Scorer(lab=lab, tasks={"sums": Sums()})
+            await sample(scorer, EXERCISES[:1], Proposer("gone", write), 4)
+        assert not waiting
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6), st.integers(1, 6))

@@ -125,6 +125,14 @@ def test_contexts_teacher_and_comparison(loriner: Command, config: Path, tmp_pat
     assert "samples-prose.jsonl: not a file of samples" in spoilt.stderr
 
 
+def test_a_dead_proposer_ends_a_comparison_in_words(loriner: Command, config: Path, stub: Stub) -> None:
+    gone = "gone=http://localhost:9/v1::m"
+    dead = loriner("compare-proposers", "sums", "--proposers", gone, "--solver", stub.url)
+    assert dead.returncode == 3, dead.stderr
+    assert "http://localhost:9/v1 did not answer for m in 5 tries" in dead.stderr
+    assert "nclosed" not in dead.stderr and "Traceback" not in dead.stderr
+
+
 @pytest.mark.parametrize("stage", ["sft", "grpo"])
 def test_a_dry_run_prints_an_estimate_and_starts_nothing(
     loriner: Command, config: Path, tmp_path: Path, stage: str

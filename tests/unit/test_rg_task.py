@@ -16,6 +16,7 @@ from loriner.tasks.families import FAMILIES, RUNS_ANSWERS, WITHOUT_GOLD, WON_BY_
 from loriner.tasks.frozen import FROZEN_SPLITS, first_seed, freeze, read_frozen
 from loriner.tasks.named import known_tasks, open_task
 from loriner.tasks.reasoning_gym import ADAPTING, TRAINING, open_family
+from loriner.train.suites import in_settings, open_suite
 
 pytest.importorskip("reasoning_gym")
 
@@ -149,6 +150,22 @@ def test_training_uses_other_splits_than_adapting(home):
     training = open_family("count_primes", home=home, n=4, roles=TRAINING)
     texts = [{q.text for q in task.questions(split)} for task in (adapting, training) for split in SPLITS]
     assert len(set.union(*texts)) == 24
+
+
+def test_a_training_suite_opens_its_own_splits_whatever_marks_a_name_has(home):
+    names, settings = ["rg:gcd:strict", "rg:gcd+varied:strict", "rg:gcd"], ["canonical", "varied"]
+    opened = open_suite(names, settings, home=home, training=True)
+    assert sorted(opened) == ["rg:gcd", "rg:gcd+varied", "rg:gcd+varied:strict", "rg:gcd:strict"]
+    assert {task.questions("grade")[0].id for task in opened.values()} == {"gcd/rl_grade/0000"}
+    compared = open_suite(names, settings, home=home, training=False)
+    assert {task.questions("grade")[0].id for task in compared.values()} == {"gcd/tt_grade/0000"}
+
+
+def test_only_families_have_a_varied_setting():
+    assert in_settings(["rg:gcd:strict"], ["varied"]) == ("rg:gcd+varied:strict",)
+    assert in_settings(["rg:gcd+varied", "rg:gcd"], ["canonical", "varied"]) == ("rg:gcd+varied", "rg:gcd")
+    with pytest.raises(TaskError, match="sums: only Reasoning Gym families"):
+        in_settings(["sums"], ["canonical", "varied"])
 
 
 @pytest.mark.parametrize("family", sorted(WITHOUT_GOLD))

@@ -26,7 +26,9 @@ def register(root: typer.Typer) -> None:
 
 def compare_proposers(
     context: typer.Context,
-    suite: Annotated[str, typer.Argument(help="A suite, a task, or frozen contexts (FILE.jsonl).")],
+    suite: Annotated[
+        str, typer.Argument(help="Suites and tasks, separated by commas, or frozen contexts (FILE.jsonl).")
+    ],
     proposers: Annotated[str, typer.Option(help="Comma-separated NAME=MODEL, or `catalogue`.")],
     solver: Annotated[str, typer.Option(help="The frozen model that answers.")],
     per_task: Annotated[int, typer.Option(min=1, help="Contexts of each task.")] = 2,
@@ -39,7 +41,7 @@ def compare_proposers(
     from loriner.cli import documents
 
     given: Globals = context.obj
-    table = _table(suite, setting, per_task, grade, given.settings().propose.prompt_tokens)
+    table = _table(given, suite, setting, per_task, grade)
     found = asyncio.run(_compare(given, suite, table, solver, _named(proposers), completions, out))
     (out / "comparison.json").write_text(json.dumps(found, indent=2), encoding="utf-8")
     if given.json:
@@ -60,25 +62,25 @@ def _named(text: str) -> dict[str, str]:
     return named
 
 
-def _table(suite: str, setting: str, per_task: int, grade: int, prompt_tokens: int) -> ContextsTable:
+def _table(given: Globals, suite: str, setting: str, per_task: int, grade: int) -> ContextsTable:
     """What contexts are drawn from. A frozen file says itself which tasks it needs."""
-    from loriner.tasks.format_varied import canonical_name, is_varied
-    from loriner.tasks.suites import spelt_out
+    from loriner.tasks.suites import spelt_out, split_names
     from loriner.train.exercise import load
     from loriner.train.settings import ContextsTable, checked
+    from loriner.train.suites import in_settings
 
-    names, settings = [suite], ["canonical", "varied"] if setting == "both" else [setting]
+    settings = given.settings()
     if suite.endswith(".jsonl"):
-        found = {each.context.task for each in load(Path(suite))}
-        names = sorted(set(map(canonical_name, found)))
-        settings = sorted({"varied" if is_varied(name) else "canonical" for name in found})
-    n = per_task * len(spelt_out(names)) * len(settings)
+        tasks, asked = tuple(sorted({each.context.task for each in load(Path(suite))})), ["canonical"]
+    else:
+        tasks = spelt_out(split_names(suite), settings.suites)
+        asked = ["canonical", "varied"] if setting == "both" else [setting]
     wanted = {
-        "tasks": names,
-        "settings": settings,
-        "n": n,
+        "tasks": tasks,
+        "settings": asked,
+        "n": per_task * len(in_settings(tasks, asked)),
         "grade": grade,
-        "max_prompt_tokens": prompt_tokens,
+        "max_prompt_tokens": settings.propose.prompt_tokens,
     }
     return checked(ContextsTable, wanted, "options")
 

@@ -11,12 +11,23 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from loriner.errors import TaskError
 from loriner.records import Question, Score
 from loriner.tasks.base import Split, Task, Tool
 from loriner.tasks.contracts import FORMS, Contract, extract, write
 from loriner.tasks.frames import FRAMES, carries
 
-__all__ = ["Contract", "Varied", "VariedTask", "canonical_name", "extract", "is_varied", "vary", "write"]
+__all__ = [
+    "Contract",
+    "Varied",
+    "VariedTask",
+    "canonical_name",
+    "extract",
+    "is_varied",
+    "varied_name",
+    "vary",
+    "write",
+]
 
 VARIED = "+varied"
 """What the setting adds to the name of a family; other marks may follow it."""
@@ -34,6 +45,18 @@ def is_varied(task: str) -> bool:
 def canonical_name(task: str) -> str:
     """The name of the same task in the canonical setting."""
     return task.replace(VARIED, "")
+
+
+def varied_name(task: str) -> str:
+    """The name of the same task in the format-varied setting.
+
+    Raises:
+        TaskError: it is no Reasoning Gym family; no other task has the setting.
+    """
+    prefix, family, *marks = [*task.split(":"), ""]
+    if prefix != "rg":
+        raise TaskError(f"{task}: only Reasoning Gym families (rg:...) have a format-varied setting")
+    return ":".join([prefix, f"{canonical_name(family)}{VARIED}", *filter(None, marks)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +118,7 @@ class VariedTask:
 
     @property
     def name(self) -> str:
-        prefix, family, *marks = self._task.name.split(":")
-        return ":".join([prefix, f"{family}{VARIED}", *marks])
+        return varied_name(self._task.name)
 
     @property
     def description(self) -> str:

@@ -31,14 +31,16 @@ from loriner.tasks.grading import DATASETS
 from loriner.tasks.jsonl import load_folder
 from loriner.tasks.multihop import open_multihop
 from loriner.tasks.multihop_hub import PREFIX
-from loriner.tasks.reasoning_gym import open_family
+from loriner.tasks.reasoning_gym import ADAPTING, Roles, open_family
 from loriner.tasks.suites import SUITES
 
 _MARKS = ("strict", "anyway")
 
 
-def open_task(name: str, *, home: Path, offline: bool = False) -> Task:
+def open_task(name: str, *, home: Path, offline: bool = False, roles: Roles = ADAPTING) -> Task:
     """The task called `name`; what has to be made for it is kept under `home`. `offline` fetches nothing.
+
+    `roles` are the splits that a Reasoning Gym family is opened in.
 
     Raises:
         TaskError: there is no such task (the nearest names are shown), or it cannot be opened.
@@ -48,7 +50,7 @@ def open_task(name: str, *, home: Path, offline: bool = False) -> Task:
     if name in registered:
         return _open_registered(registered[name], home)
     if name.startswith("rg:"):
-        return _open_family(name, home)
+        return _open_family(name, home, roles)
     if name.partition(":")[0] in DATASETS:
         return _open_multihop(name, offline)
     if name.partition(":")[0] == "fictional":
@@ -62,7 +64,7 @@ def open_task(name: str, *, home: Path, offline: bool = False) -> Task:
     raise TaskError(_unknown(name))
 
 
-def _open_family(name: str, home: Path) -> Task:
+def _open_family(name: str, home: Path, roles: Roles) -> Task:
     family, *marks = name.removeprefix("rg:").split(":")
     for mark in marks:
         if mark not in _MARKS:
@@ -70,7 +72,7 @@ def _open_family(name: str, home: Path) -> Task:
     family, plus, setting = family.partition("+")
     if plus and setting != "varied":
         raise TaskError(f"{name}: no setting is called {setting!r}; expected varied")
-    task = open_family(family, home=home, strict="strict" in marks, anyway="anyway" in marks)
+    task = open_family(family, home=home, strict="strict" in marks, anyway="anyway" in marks, roles=roles)
     return VariedTask(task) if plus else task
 
 

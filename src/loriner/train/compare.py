@@ -8,7 +8,6 @@ is said of others.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +21,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from loriner.errors import ConfigError, InfrastructureError
+from loriner.evaluate import gathered
 from loriner.propose.proposer import Proposer, propose
 from loriner.statistics import Interval, Paired, interval, paired
 from loriner.tasks.format_varied import canonical_name, is_varied
@@ -94,7 +94,7 @@ async def sample(
         ModelError: the proposer's endpoint failed.
     """
     rows = [(each, index) for each in exercises for index in range(completions)]
-    return list(await asyncio.gather(*(_sample(scorer, each, proposer, index) for each, index in rows)))
+    return await gathered(_sample(scorer, each, proposer, index) for each, index in rows)
 
 
 def keep(path: Path, head: Mapping[str, Any], samples: Sequence[Sample]) -> None:

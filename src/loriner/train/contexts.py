@@ -6,12 +6,11 @@ subset of its own. All draws are seeded by name, so the same plan on the same tr
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loriner.errors import ConfigError
-from loriner.evaluate import Evaluator
+from loriner.evaluate import Evaluator, gathered
 from loriner.propose.context import brief_of, make_context
 from loriner.propose.prompt import Count, estimate_tokens, messages
 from loriner.records import Context, Evaluation, Harness, PastRevision, Trial
@@ -67,7 +66,7 @@ async def draw(
         ConfigError: no state is left.
         InfrastructureError, BudgetReached: as the evaluation of a state.
     """
-    found = await asyncio.gather(*(_tried(lab, tasks[state.task], state, plan) for state in states))
+    found = await gathered(_tried(lab, tasks[state.task], state, plan) for state in states)
     shown = [
         exercise
         for state, feedback in _spread(list(zip(states, found, strict=True)), plan)

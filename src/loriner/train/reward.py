@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from loriner.errors import ConfigError, InfrastructureError, ModelError
-from loriner.evaluate import Evaluator
+from loriner.evaluate import Evaluator, gathered
 from loriner.propose.proposer import Completion, parsed, read
 from loriner.records import Evaluation, Question, Rollout
 from loriner.tasks.base import Task
@@ -93,7 +93,7 @@ class Scorer:
     ) -> list[Scored]:
         """Each completion in its exercise, judged together; the order is kept."""
         rows = zip(exercises, completions, indices, strict=True)
-        return list(await asyncio.gather(*(self.judge(*row) for row in rows)))
+        return await gathered(self.judge(*row) for row in rows)
 
     async def evaluate(self, exercise: Exercise, rollout: Rollout) -> Evaluation | None:
         """The candidate on the exercise's grade questions; None unless every one of them was scored."""

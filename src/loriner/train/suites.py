@@ -12,9 +12,9 @@ from loriner.harness.contract import from_library, load
 from loriner.records import Harness
 from loriner.seeding import generator
 from loriner.tasks.base import Task
-from loriner.tasks.format_varied import VARIED, VariedTask
+from loriner.tasks.format_varied import varied_name
 from loriner.tasks.named import open_task
-from loriner.tasks.reasoning_gym import TRAINING, open_family
+from loriner.tasks.reasoning_gym import ADAPTING, TRAINING
 from loriner.tasks.suites import spelt_out
 from loriner.train.contexts import State
 from loriner.train.renaming import renamed
@@ -32,13 +32,20 @@ def open_suite(
     Raises:
         TaskError, MissingExtra: as opening one of them.
     """
-    opened: dict[str, Task] = {}
-    for setting in settings:
-        for name in spelt_out(names):
-            task = _opened(name, home, training)
-            task = VariedTask(task) if setting == "varied" else task
-            opened[task.name] = task
-    return opened
+    roles = TRAINING if training else ADAPTING
+    opened = (open_task(name, home=home, roles=roles) for name in in_settings(names, settings))
+    return {task.name: task for task in opened}
+
+
+def in_settings(names: Iterable[str], settings: Iterable[str]) -> tuple[str, ...]:
+    """The tasks that the names stand for, in each setting; a name that has a setting keeps it.
+
+    Raises:
+        TaskError: no such suite, or a task has no such setting.
+    """
+    tasks = spelt_out(names)
+    found = (varied_name(task) if setting == "varied" else task for setting in settings for task in tasks)
+    return tuple(dict.fromkeys(found))
 
 
 def states(table: ContextsTable, tasks: Mapping[str, Task], seed: int) -> list[State]:
@@ -67,11 +74,3 @@ def program_named(name: str, task: Task) -> Harness:
     if name.startswith("library:"):
         return from_library(name.removeprefix("library:"))
     return load(Path(name))
-
-
-def _opened(name: str, home: Path, training: bool) -> Task:
-    if training and name.startswith("rg:") and name.endswith(VARIED):
-        return VariedTask(_opened(name.removesuffix(VARIED), home, training))
-    if training and name.startswith("rg:") and name.count(":") == 1:
-        return open_family(name.removeprefix("rg:"), home=home, roles=TRAINING)
-    return open_task(name, home=home)

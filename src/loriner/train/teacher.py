@@ -7,7 +7,6 @@ reason.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from loriner.evaluate import Evaluator
+from loriner.evaluate import Evaluator, gathered
 from loriner.harness.rewrite import make_edits, make_function_edits
 from loriner.memorised import check as check_memorised
 from loriner.propose.proposer import Completion, Proposer, propose, read
@@ -108,7 +107,7 @@ async def teach(
             completions and trials are in the store.
     """
     wanted = [(each, index) for each in exercises for index in range(plan.completions)]
-    lessons = list(await asyncio.gather(*(_lesson(lab, tasks, teacher, plan, *row) for row in wanted)))
+    lessons = await gathered(_lesson(lab, tasks, teacher, plan, *row) for row in wanted)
     generator(plan.seed, "teacher", "order").shuffle(lessons)
     return _screened(lessons, plan)
 
