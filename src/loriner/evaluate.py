@@ -41,6 +41,15 @@ def silent(event: str, /, **facts: Any) -> None:
     """An observer that looks away."""
 
 
+def of_task(purpose: str, task: str) -> str:
+    """The purpose of trials in a run over several tasks.
+
+    Ids of questions are a task's own, and a family has the same ones in both settings: without the task, one
+    task's trials would be taken for another's.
+    """
+    return f"{purpose} {task}"
+
+
 @dataclass(slots=True, kw_only=True)
 class Evaluator:
     """Where trials run: a sandbox, a frozen solver, a store and the run they belong to."""

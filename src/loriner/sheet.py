@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from loriner.config import changed
 from loriner.constant import constant_baseline
 from loriner.errors import ConfigError, HarnessError, LorinerError, TaskError
-from loriner.evaluate import Evaluator
+from loriner.evaluate import Evaluator, of_task
 from loriner.records import Call, Evaluation, Harness, Question, Trial, Usage
 from loriner.statistics import Interval, interval, stratified
 from loriner.tasks.base import Split, Task
@@ -178,7 +178,7 @@ class _Row:
             task,
             harness,
             self.questions,
-            purpose=f"{self.plan.split} {self.asked}",  # ids of questions are a task's own
+            purpose=of_task(self.plan.split, self.asked),
             samples=self.plan.samples,
         )
         return Cell(asked=self.asked, harness=name, task=task.name, evaluation=evaluation, baseline=baseline)

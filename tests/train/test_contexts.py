@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from sums import CRASH, GOOD, HALF, SEED, Sums, edit, exercise, laboratory
 
 from loriner.errors import ConfigError
 from loriner.propose.prompt import estimate_tokens
-from loriner.train.contexts import DrawPlan, State, draw, revised_states
+from loriner.records import Harness
+from loriner.train.contexts import DrawPlan, State, draw, next_state, revisions
 from loriner.train.exercise import Exercise, digest, load, require_divisible, save
 from loriner.train.reward import Scorer
 
@@ -92,15 +94,46 @@ def test_leftover_contexts_are_refused_with_the_numbers() -> None:
         require_divisible(0, 10)
 
 
+async def test_a_program_too_long_to_show_is_left_out_and_none_is_shown_twice(tmp_path: Path) -> None:
+    padded = Harness(GOOD.source + "".join(f"\n# {n} {'x' * 90}" for n in range(40)) + "\n")
+    states = [*STATES, State(task="sums", harness=padded)]
+    said: list[str] = []
+    async with laboratory(tmp_path) as lab:
+        quiet = replace(lab, observe=lambda event, **facts: said.append(facts.get("text", "")))
+        plan = DrawPlan(n=12, pool=8, feedback=4, max_prompt_tokens=1100)
+        found = await draw(quiet, TASKS, states, plan)
+    assert "1 programs are too long to show and left out" in said
+    assert len({each.context.id for each in found}) == 12
+    assert {each.context.harness for each in found} == {SEED, HALF}
+
+
 async def test_revision_sequences_give_states_with_their_history(tmp_path: Path) -> None:
     start = exercise(harness=SEED)
     texts = [edit(GOOD), edit(GOOD), edit(HALF), edit(CRASH), "prose"]
     async with laboratory(tmp_path) as lab:
-        scored = await Scorer(lab=lab, tasks=TASKS).judge_all([start] * 5, texts, range(5))
-        states = revised_states([start], scored, max_round=2)
+        scorer = Scorer(lab=lab, tasks=TASKS)
+        scored = await scorer.judge_all([start] * 5, texts, range(5))
+        made = revisions([start], scored, max_round=2)
+        scores = await scorer.unrevised([each for each, _ in made])
+        assert scores == [0.0, 0.0]
+        states = [next_state(*each, 0.0) for each in made]
         later = await draw(lab, TASKS, states, DrawPlan(n=2, pool=4, feedback=4))
     assert [state.harness for state in states] == [GOOD, HALF]
     assert [state.history[0].after for state in states] == [1.0, 0.5]
     assert {each.context.round for each in later} == {2}
     assert all("Earlier revisions" in each.messages[1].content for each in later)
-    assert revised_states([start], scored, max_round=1) == []
+    assert all(state.history[0].accepted for state in states)
+    assert revisions([start], scored, max_round=1) == []
+
+
+async def test_a_worse_revision_leads_back_to_the_program_with_the_attempt_told(tmp_path: Path) -> None:
+    start = exercise(harness=GOOD)
+    async with laboratory(tmp_path) as lab:
+        scorer = Scorer(lab=lab, tasks=TASKS)
+        scored = await scorer.judge_all([start], [edit(HALF, GOOD)], [0])
+        (made,), (score,) = revisions([start], scored, max_round=2), await scorer.unrevised([start])
+        assert score == 1.0
+        state = next_state(*made, score)
+        (later,) = await draw(lab, TASKS, [state], DrawPlan(n=1, pool=4, feedback=4))
+    assert (state.harness, state.round) == (GOOD, 2)
+    assert "1.00 -> 0.50, not kept" in later.messages[1].content

@@ -114,6 +114,9 @@ def test_a_resumed_run_equals_an_uninterrupted_one(policy: Path, tmp_path: Path,
     )
     one, other = weights(whole.grpo_model), weights(resumed.grpo_model)
     assert all(torch.equal(one[name], other[name]) for name in one)
+    train_grpo(resumed, str(policy), lambda epoch: EXERCISES, vowels, tell=quiet)
+    again = weights(resumed.grpo_model)
+    assert all(torch.equal(one[name], again[name]) for name in one), "a training that is done stays so"
 
 
 def test_rewards_come_from_running_the_programs(policy: Path, tmp_path: Path) -> None:
@@ -214,7 +217,10 @@ def test_multistep_draws_later_contexts_from_the_policy_s_own_revisions(policy: 
             plan = DrawPlan(n=n, pool=6, feedback=3, grade=4, max_prompt_tokens=1100, seed=epoch)
             return door.call(lambda lab: draw(lab, TASKS, states, plan))
 
-        source = epochs(made, EXERCISES, redraw)
+        def unrevised(exercises: Any) -> Any:
+            return door.call(lambda _: scorer.unrevised(exercises))
+
+        source = epochs(made, EXERCISES, redraw, unrevised)
         texts = Scripted([edit(HALF), edit(CRASH), "prose", "<<<<<<< SEARCH\n"])
         train_grpo(made, str(policy), source, judge, tell=quiet, rollouts=texts)
         second = source(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
@@ -14,7 +15,7 @@ from sums import GOOD, HALF, Solver, Sums, edit, exercise, laboratory
 
 from loriner.errors import InfrastructureError, ModelUnavailable
 from loriner.propose.proposer import Completion, Proposer
-from loriner.records import Context
+from loriner.records import Context, Question, Score
 from loriner.tasks.format_varied import VARIED
 from loriner.train.compare import Sample, best_of, difference, sample, standing, unrevised
 from loriner.train.reward import Reward, Scorer
@@ -94,6 +95,26 @@ async def test_a_dead_solver_gives_no_figure(tmp_path: Path) -> None:
             await sample(
                 Scorer(lab=lab, tasks={"sums": Sums()}), EXERCISES[:1], scripted("x", [edit(GOOD)]), 1
             )
+
+
+class Others(Sums):
+    """The same questions by the same ids, with other right answers."""
+
+    name = "others"
+
+    async def score(self, question: Question, answer: str) -> Score:
+        return Score(float(answer == f"{question.target}0"))
+
+
+async def test_tasks_with_equal_ids_of_questions_keep_their_trials_apart(tmp_path: Path) -> None:
+    ours = exercise(number=0, harness=GOOD)
+    theirs = replace(ours, context=replace(ours.context, id="theirs", task="others"))
+    async with laboratory(tmp_path) as lab:
+        scorer = Scorer(lab=lab, tasks={"sums": Sums(), "others": Others()})
+        for rows, expected in (([ours], 1.0), ([theirs], 0.0), ([theirs, ours], 0.5)):
+            found = await sample(scorer, rows, scripted("half", [edit(HALF, GOOD)]), 1)
+            assert standing("half", found).score.mean == expected / 2
+            assert unrevised(found).mean == expected
 
 
 async def test_a_proposer_that_fails_is_asked_nothing_more(tmp_path: Path) -> None:

@@ -63,13 +63,14 @@ def test_it_learns_saves_and_resumes_exactly(policy: Path, tmp_path: Path) -> No
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from loriner.train.sft import n_updates, train_sft
+    from loriner.train.estimate import of_sft
+    from loriner.train.sft import train_sft
 
     whole = config(policy, tmp_path / "whole")
     said: list[str] = []
     model = train_sft(whole, said.append)
     found = losses(whole)
-    assert len(found) == n_updates(12, whole) == 9  # 2.9 epochs of 3 updates, rounded up
+    assert len(found) == of_sft(whole, 12).updates == 9  # 2.9 epochs of 3 updates, rounded up
     assert found[-1] < found[0] - 0.5
     assert said[-1].startswith("update 9/9: loss ")
 

@@ -148,15 +148,22 @@ def test_generation_in_chunks_keeps_the_order_and_is_never_empty(policy: Path) -
     shown = [tokenizer.apply_chat_template(p, add_generation_prompt=True, return_dict=False) for p in prompts]
     assert found["prompt_ids"] == shown
     assert [1 <= len(ids) <= 9 for ids in found["completion_ids"]] == [True] * 5
-    ends = [
-        ids.index(tokenizer.eos_token_id) for ids in found["completion_ids"] if tokenizer.eos_token_id in ids
-    ]
-    assert all(
-        at == len(ids) - 1
-        for at, ids in zip(
-            ends, [i for i in found["completion_ids"] if tokenizer.eos_token_id in i], strict=True
-        )
-    )
+
+
+def test_a_completion_ends_with_its_first_end_token(policy: Path) -> None:
+    import torch
+
+    from loriner.train.policy import load_policy
+    from loriner.train.rollouts import Rollouts
+
+    model, tokenizer = load_policy(str(policy))
+    trainer = trainer_of(model, tokenizer)
+    trainer.eos_token_ids = ends = list(range(0, model.config.vocab_size, 5))
+    torch.manual_seed(0)
+    table = GrpoTable(chunk=16, max_completion_tokens=9)
+    found = Rollouts(table, {})([PROMPT] * 16, trainer)["completion_ids"]
+    assert all(each not in ends for ids in found for each in ids[:-1])
+    assert len(set(map(len, found))) > 2, "some end early, and not all at once"
 
 
 def test_merged_weights_equal_the_library_s_own_merge(policy: Path) -> None:

@@ -29,11 +29,12 @@ def diagnose(
     """Why the trials of a run were not right: faults by harness, with the evidence."""
     from loriner.cli import documents, render
     from loriner.diagnose import diagnose as find
+    from loriner.evaluate import of_task
 
     given: Globals = context.obj
     with given.store() as store:
         row = store.run(run)
-        held = purpose if of is None else f"{purpose} {of}"
+        held = purpose if of is None else of_task(purpose, of)
         trials = store.trials(row.id, purpose=held, with_calls=True)
     questions = _questions(given, row.config, purpose, of)
     found = [

@@ -102,10 +102,11 @@ async def _compare(
         exercises, digest = await _exercises(given, here, suite, table, out)
         scorer = Scorer(lab=here.lab, tasks=here.tasks)
         samples: dict[str, list[Sample]] = {}
+        settings = _settings_of_samples(given)
         asked = {"solver": solver, "n": len(exercises), "digest": digest, "completions": completions}
         for name, model in proposers.items():
-            path, head = out / f"samples-{name}.jsonl", {"proposer": model, **asked}
-            samples[name] = kept(path, head)
+            path, head = out / f"samples-{name}.jsonl", {"proposer": model, **asked, "settings": settings}
+            samples[name] = kept(path, head, len(exercises) * completions)
             if samples[name]:
                 tell(given, f"{name}: the samples in {path}")
                 continue
@@ -113,6 +114,13 @@ async def _compare(
             samples[name] = await sample(scorer, exercises, here.opened.proposer(model), completions)
             keep(path, head, samples[name])
         return {"run": here.lab.run_id, **asked, **_standings(proposers, samples)}
+
+
+def _settings_of_samples(given: Globals) -> dict[str, Any]:
+    """The settings that samples depend on, beside solver, proposer and contexts."""
+    settings = given.settings()
+    shown = settings.adapt.model_dump(mode="json", include={"history", "traces", "targets"})
+    return {"seed": settings.seed, **settings.propose.model_dump(mode="json"), **shown}
 
 
 async def _exercises(

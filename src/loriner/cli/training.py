@@ -147,9 +147,12 @@ def _start(config: TrainConfig, name: str) -> str:
 
 
 def _grpo(given: Globals, config: TrainConfig, base: str) -> Path:
-    from loriner.train.exercise import load
+    from loriner.train.began import Began
+    from loriner.train.exercise import digest, load
 
     first = load(config.contexts_file)  # before a minute of imports
+    began = Began.of(config, base, digest(config.contexts_file), int(os.environ.get("RANK", "0")))
+    resume = began.run()
     from loriner.cli.laboratory import draw_plan, laboratory, tell
     from loriner.train.contexts import State, draw
     from loriner.train.door import opened
@@ -159,13 +162,10 @@ def _grpo(given: Globals, config: TrainConfig, base: str) -> Path:
     from loriner.train.reward import Scored, Scorer
 
     table = config.grpo
-    known = _run_of_this_process(config)
-    resume = known.read_text().strip() if known.exists() else None
     make = partial(laboratory, given, config.contexts, config.solver, "train grpo", resume=resume)
     with opened(make) as door:
         here = door.inside
-        known.parent.mkdir(parents=True, exist_ok=True)
-        known.write_text(here.lab.run_id)
+        began.keep(here.lab.run_id)
         scorer = Scorer(lab=here.lab, tasks=here.tasks, deadline_s=table.deadline_s)
 
         def judge(
@@ -177,14 +177,12 @@ def _grpo(given: Globals, config: TrainConfig, base: str) -> Path:
             plan = draw_plan(config.contexts, n, config.seed, epoch)
             return door.call(lambda _: draw(here.lab, here.tasks, starts, plan))
 
+        def unrevised(exercises: Sequence[Exercise]) -> list[float | None]:
+            return door.call(lambda _: scorer.unrevised(exercises))
+
         say = partial(tell, given)
-        source = epochs(config, first, redraw)
+        source = epochs(config, first, redraw, unrevised)
         return train_grpo(config, base, source, patient(judge, table.patience_s, say), tell=say)
-
-
-def _run_of_this_process(config: TrainConfig) -> Path:
-    """Where the run's id is kept for a resume: each trainer process has a run of its own."""
-    return config.output / "grpo" / f"run-{os.environ.get('RANK', '0')}.txt"
 
 
 def _read(context: typer.Context, path: Path) -> tuple[Globals, TrainConfig]:

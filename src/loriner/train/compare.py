@@ -8,6 +8,7 @@ is said of others.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -21,10 +22,11 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from loriner.errors import ConfigError, InfrastructureError
-from loriner.evaluate import gathered
+from loriner.evaluate import gathered, of_task
 from loriner.propose.proposer import Proposer, propose
 from loriner.statistics import Interval, Paired, interval, paired
 from loriner.tasks.format_varied import canonical_name, is_varied
+from loriner.train import jsonl
 from loriner.train.exercise import Exercise
 from loriner.train.reward import Reward, Scorer
 
@@ -98,27 +100,40 @@ async def sample(
 
 
 def keep(path: Path, head: Mapping[str, Any], samples: Sequence[Sample]) -> None:
-    """Writes the samples as JSON lines, after one that says what they are samples of."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Writes the samples as JSON lines, after one that says what they are samples of.
+
+    A file of other samples is set aside under a name with its head's digest: they may have cost money.
+    """
+    if path.exists():
+        first = jsonl.split(path.read_text(encoding="utf-8"))[0]
+        if json.loads(first) != dict(head):
+            path.replace(path.with_suffix(f".{hashlib.sha256(first.encode()).hexdigest()[:8]}.jsonl"))
     rows = _adapter().dump_python(list(samples), mode="json")
-    path.write_text("".join(json.dumps(row) + "\n" for row in (dict(head), *rows)), encoding="utf-8")
+    jsonl.write(path, [dict(head), *rows])
 
 
-def kept(path: Path, head: Mapping[str, Any]) -> list[Sample]:
-    """The samples that `keep` wrote with this head; none if the file is absent or of something else.
+def kept(path: Path, head: Mapping[str, Any], n: int) -> list[Sample]:
+    """The `n` samples that `keep` wrote with this head; none if the file is absent or of something else.
 
     Raises:
-        ConfigError: the file is no such file.
+        ConfigError: the file is no such file, or holds another number of them.
     """
     if not path.exists():
         return []
     try:
-        first, *rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        return _adapter().validate_python(rows) if first == dict(head) else []
-    except (OSError, ValueError) as error:
+        first, *rows = jsonl.read(path)
+        if first != dict(head):
+            return []
+        found = _adapter().validate_python(rows)
+    except (OSError, ValueError, ConfigError) as error:
         raise ConfigError(
             f"{path}: not a file of samples ({str(error).splitlines()[0]}); remove it, or give another --out"
         ) from None
+    if len(found) != n:
+        raise ConfigError(
+            f"{path}: {len(found)} of {n} samples; the file was changed: remove it, or give another --out"
+        )
+    return found
 
 
 @cache
@@ -176,7 +191,7 @@ async def _sample(scorer: Scorer, exercise: Exercise, proposer: Proposer, index:
     rollout = await propose(proposer, context, index)
     judged = await scorer.judge(exercise, rollout.completion, index)
     task, questions = scorer.graders(exercise)
-    seed = await lab.evaluate(task, context.harness, questions, purpose="grade")
+    seed = await lab.evaluate(task, context.harness, questions, purpose=of_task("grade", task.name))
     if judged.reward is None or seed.mean_score is None or seed.n_infra_errors:
         raise InfrastructureError(
             f"completion {index} of {proposer.name} in {context.id} could not be scored: the solver or "

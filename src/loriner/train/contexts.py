@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loriner.errors import ConfigError
-from loriner.evaluate import Evaluator, gathered
+from loriner.evaluate import Evaluator, gathered, of_task
 from loriner.propose.context import brief_of, make_context
 from loriner.propose.prompt import Count, estimate_tokens, messages
-from loriner.records import Context, Evaluation, Harness, PastRevision, Trial
+from loriner.records import Evaluation, Harness, PastRevision, Trial
 from loriner.seeding import generator
 from loriner.tasks.base import Task
 from loriner.train.exercise import Exercise
@@ -60,26 +60,26 @@ async def draw(
 ) -> tuple[Exercise, ...]:
     """`plan.n` exercises, spread evenly over the states in a seeded order.
 
-    A state whose program alone exceeds the token cap is left out; the observer is told.
+    A state whose program is too long to show is left out, and the others take its turns; the observer is
+    told.
 
     Raises:
         ConfigError: no state is left.
         InfrastructureError, BudgetReached: as the evaluation of a state.
     """
     found = await gathered(_tried(lab, tasks[state.task], state, plan) for state in states)
-    shown = [
-        exercise
-        for state, feedback in _spread(list(zip(states, found, strict=True)), plan)
-        if (exercise := _exercise(tasks[state.task], state, feedback, plan, count)) is not None
-    ]
-    if not shown:
-        raise ConfigError(
-            f"no context of {len(states)} programs fits max_prompt_tokens = {plan.max_prompt_tokens}"
-        )
-    left_out = plan.n - len(shown)
-    if left_out:
-        lab.observe("note", text=f"{left_out} contexts left out: their programs are too long to show")
-    return tuple(shown[number % len(shown)] for number in range(plan.n))
+    tried = list(zip(states, found, strict=True))
+    while tried:
+        turns = list(_spread(tried, plan))
+        made = [_exercise(tasks[state.task], state, feedback, plan, count) for state, feedback in turns]
+        too_long = {id(state) for (state, _), each in zip(turns, made, strict=True) if each is None}
+        if not too_long:
+            return tuple(each for each in made if each is not None)
+        tried = [each for each in tried if id(each[0]) not in too_long]
+        lab.observe("note", text=f"{len(too_long)} programs are too long to show and left out")
+    raise ConfigError(
+        f"no context of {len(states)} programs fits max_prompt_tokens = {plan.max_prompt_tokens}"
+    )
 
 
 def seed_states(tasks: Mapping[str, Task], programs: Mapping[str, Sequence[Harness]]) -> list[State]:
@@ -87,40 +87,46 @@ def seed_states(tasks: Mapping[str, Task], programs: Mapping[str, Sequence[Harne
     return [State(task=task, harness=program) for task in tasks for program in programs[task]]
 
 
-def revised_states(exercises: Sequence[Exercise], scored: Iterable[Scored], *, max_round: int) -> list[State]:
-    """The states that the policy's own revisions lead to: every distinct candidate that ran at all.
+def revisions(
+    exercises: Sequence[Exercise], scored: Iterable[Scored], *, max_round: int
+) -> list[tuple[Exercise, Scored]]:
+    """Every distinct candidate that ran at all, with the exercise that it was written in.
 
-    Better and worse ones alike: a later round must also learn to repair. `max_round` caps the length of a
-    sequence.
+    `max_round` caps the length of a sequence: none whose next round would be beyond it.
     """
-    by_context = {each.context.id: each.context for each in exercises}
-    states: dict[tuple[str, str], State] = {}
+    by_context = {each.context.id: each for each in exercises}
+    found: dict[tuple[str, str], tuple[Exercise, Scored]] = {}
     for each in scored:
-        context, candidate = by_context.get(each.rollout.context_id), each.rollout.candidate
-        if context is None or candidate is None or each.reward is None or not each.reward.completion_rate:
+        exercise, candidate = by_context.get(each.rollout.context_id), each.rollout.candidate
+        if exercise is None or candidate is None or each.reward is None or not each.reward.completion_rate:
             continue
-        state = State(task=context.task, harness=candidate, history=(*context.history, _past(context, each)))
-        if state.round <= max_round:
-            states.setdefault((context.task, candidate.id), state)
-    return list(states.values())
+        if len(exercise.context.history) + 2 <= max_round:
+            found.setdefault((exercise.context.task, candidate.id), (exercise, each))
+    return list(found.values())
 
 
-def _past(context: Context, each: Scored) -> PastRevision:
-    shown = [trial.trial.score for trial in context.feedback if trial.trial.score is not None]
-    return PastRevision(
+def next_state(exercise: Exercise, scored: Scored, before: float) -> State:
+    """Where a revision leads, as in an episode: to the candidate if it is better than the program, whose mean
+    score on the same questions is `before`; else back to the program, with the attempt in its history.
+    """
+    assert scored.rollout.candidate is not None and scored.reward is not None
+    context, after = exercise.context, scored.reward.score
+    past = PastRevision(
         round=context.round,
-        summary=each.rollout.revision.note if each.rollout.revision else "",
-        before=sum(shown) / len(shown) if shown else None,
-        after=each.reward.score if each.reward else None,
-        accepted=True,
+        summary=scored.rollout.revision.note if scored.rollout.revision else "",
+        before=before,
+        after=after,
+        accepted=after > before,
     )
+    program = scored.rollout.candidate if past.accepted else context.harness
+    return State(task=context.task, harness=program, history=(*context.history, past))
 
 
 async def _tried(lab: Evaluator, task: Task, state: State, plan: DrawPlan) -> Evaluation:
     questions = task.questions("feedback")[: plan.pool]
     if not questions or not task.questions("grade"):
         raise ConfigError(f"{task.name} has no feedback or no grade questions: it cannot be trained on")
-    return await lab.evaluate(task, state.harness, questions, purpose="feedback")
+    return await lab.evaluate(task, state.harness, questions, purpose=of_task("feedback", task.name))
 
 
 def _spread(tried: Sequence[tuple[State, Evaluation]], plan: DrawPlan) -> Iterable[tuple[State, Evaluation]]:

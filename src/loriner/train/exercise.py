@@ -20,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from loriner.errors import ConfigError
 from loriner.models.base import Message
 from loriner.records import Context
+from loriner.train import jsonl
 
 FORMAT = 1
 
@@ -39,10 +40,7 @@ def save(exercises: Sequence[Exercise], path: Path) -> str:
     """Writes the file and returns its digest."""
     lines = [_adapter().dump_json(each).decode() for each in exercises]
     head = json.dumps({"format": FORMAT, "n": len(lines), "digest": _digest(lines)})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
-    partial.write_text("\n".join([head, *lines]) + "\n", encoding="utf-8")
-    partial.replace(path)
+    jsonl.write_text(path, "\n".join([head, *lines]) + "\n")
     return _digest(lines)
 
 
@@ -97,7 +95,7 @@ def _digest(lines: Sequence[str]) -> str:
 
 def _read(path: Path) -> tuple[dict[str, object], list[str]]:
     try:
-        head, *lines = path.read_text(encoding="utf-8").splitlines()
+        head, *lines = jsonl.split(path.read_text(encoding="utf-8"))
         found = json.loads(head)
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file; draw one with: loriner train contexts CONFIG") from None

@@ -86,7 +86,7 @@ def train_grpo(
     )
     trainer.remove_callback(PrinterCallback)
     run.accelerator, run.started = trainer.accelerator, time.monotonic()
-    for epoch in range(run.epoch_of(last_checkpoint(run.checkpoints)), config.grpo.epochs):
+    for epoch in range(run.first_epoch(), config.grpo.epochs):
         run.train_epoch(trainer, epoch)
         if run.out_of_time():
             break
@@ -192,9 +192,13 @@ class _Run:
             [{"prompt": chat(each.messages), "place": at} for at, each in enumerate(self.exercises)]
         )
 
-    def epoch_of(self, checkpoint: Path | None) -> int:
-        """The epoch in which training goes on."""
-        return 0 if checkpoint is None else _n_updates(checkpoint) // self.per_epoch
+    def first_epoch(self) -> int:
+        """The epoch in which training goes on. After the last update it is the last one: it has nothing left
+        to do, but it loads the checkpoint that is then saved as the model.
+        """
+        checkpoint = last_checkpoint(self.checkpoints)
+        reached = 0 if checkpoint is None else _n_updates(checkpoint) // self.per_epoch
+        return min(reached, self.table.epochs - 1)
 
     def train_epoch(self, trainer: Any, epoch: int) -> None:
         checkpoint = last_checkpoint(self.checkpoints)

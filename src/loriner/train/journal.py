@@ -1,12 +1,12 @@
 """What training writes down: one line an update, one line a rollout, and whether there is anything left to
 learn from.
 
-The files are cut back to the checkpoint when a run resumes, so they never hold an update twice.
+The files are cut back to the checkpoint when a run resumes, so they never hold an update twice;
+a line that a kill cut off goes with them.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +17,7 @@ from typing import Any
 from loriner.errors import LorinerError
 from loriner.propose.proposer import Completion, read
 from loriner.records import Context
+from loriner.train import jsonl
 from loriner.train.exercise import Exercise
 from loriner.train.quality import pattern
 from loriner.train.reward import Reward, Scored
@@ -105,17 +106,16 @@ class Journal:
         """Forgets what came after `update`: it will be done again."""
         for path in (self.updates, self.rollouts):
             if path.exists():
-                lines = [line for line in _lines(path) if line["update"] <= update]
-                _write(path, lines, mode="w")
+                jsonl.write(path, [row for row in jsonl.read(path, torn=True) if row["update"] <= update])
 
     def add_rollouts(self, rows: Iterable[Row]) -> None:
-        _write(self.rollouts, [asdict(row) for row in rows])
+        jsonl.append(self.rollouts, [asdict(row) for row in rows])
 
     def add_update(self, figures: Mapping[str, Any]) -> None:
-        _write(self.updates, [dict(figures)])
+        jsonl.append(self.updates, [figures])
 
     def read_updates(self) -> list[dict[str, Any]]:
-        return _lines(self.updates) if self.updates.exists() else []
+        return jsonl.read(self.updates) if self.updates.exists() else []
 
     def read_rollouts(self, exercises: Sequence[Exercise], first: int, last: int) -> list[Scored]:
         """The rollouts of updates `first` to `last`, made again from their completions."""
@@ -125,7 +125,7 @@ class Journal:
                 rollout=read(contexts[line["context"]], line["index"], Completion(line["completion"])),
                 reward=Reward(**line["reward"]) if line["reward"] else None,
             )
-            for line in _lines(self.rollouts)
+            for line in jsonl.read(self.rollouts)
             if first <= line["update"] <= last and line["context"] in contexts
         ]
 
@@ -159,12 +159,3 @@ def _spread(rows: Sequence[Row]) -> float:
 def _mean(values: Iterable[float]) -> float:
     listed = list(values)
     return fmean(listed) if listed else 0.0
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def _write(path: Path, lines: Sequence[Mapping[str, Any]], mode: str = "a") -> None:
-    with path.open(mode, encoding="utf-8") as file:
-        file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)

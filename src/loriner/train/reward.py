@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from loriner.errors import ConfigError, InfrastructureError, ModelError
-from loriner.evaluate import Evaluator, gathered
+from loriner.evaluate import Evaluator, gathered, of_task
 from loriner.propose.proposer import Completion, parsed, read
-from loriner.records import Evaluation, Question, Rollout
+from loriner.records import Evaluation, Harness, Question, Rollout
 from loriner.tasks.base import Task
 from loriner.train.exercise import Exercise
 
@@ -85,7 +85,7 @@ class Scorer:
         if rollout.candidate is None:
             reward = Reward(score=0.0, parsed=parsed(rollout), applied=False, completion_rate=0.0)
             return Scored(rollout=rollout, reward=reward)
-        evaluation = await self.evaluate(exercise, rollout)
+        evaluation = await self.evaluate(exercise, rollout.candidate)
         return Scored(rollout=rollout, reward=None if evaluation is None else _reward(evaluation))
 
     async def judge_all(
@@ -95,13 +95,17 @@ class Scorer:
         rows = zip(exercises, completions, indices, strict=True)
         return await gathered(self.judge(*row) for row in rows)
 
-    async def evaluate(self, exercise: Exercise, rollout: Rollout) -> Evaluation | None:
-        """The candidate on the exercise's grade questions; None unless every one of them was scored."""
-        assert rollout.candidate is not None
+    async def unrevised(self, exercises: Sequence[Exercise]) -> list[float | None]:
+        """Mean scores of the exercises' own programs on their grade questions; None as in `evaluate`."""
+        found = await gathered(self.evaluate(each, each.context.harness) for each in exercises)
+        return [None if each is None else each.mean_score for each in found]
+
+    async def evaluate(self, exercise: Exercise, harness: Harness) -> Evaluation | None:
+        """A program on the exercise's grade questions; None unless every one of them was scored."""
         task, questions = self.graders(exercise)
         try:
             async with asyncio.timeout(self.deadline_s):
-                found = await self.lab.evaluate(task, rollout.candidate, questions, purpose="grade")
+                found = await self.lab.evaluate(task, harness, questions, purpose=of_task("grade", task.name))
         except (InfrastructureError, ModelError, TimeoutError):
             return None
         except asyncio.CancelledError:

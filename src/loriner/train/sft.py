@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from loriner.errors import ConfigError, MissingExtra
+from loriner.train import jsonl
 from loriner.train.finite import FiniteUpdates
 from loriner.train.policy import device_options, export_policy, last_checkpoint, load_policy, lora, prompt_ids
 from loriner.train.settings import TrainConfig
@@ -47,7 +46,7 @@ def train_sft(config: TrainConfig, tell: Callable[[str], None] = print) -> Path:
     adapter = config.output / "sft" / "adapter"
     trainer.save_model(str(adapter))
     if trainer.is_world_process_zero():
-        _write_log(config.output / "sft" / "log.jsonl", trainer.state.log_history)
+        jsonl.write(config.output / "sft" / "log.jsonl", trainer.state.log_history)
         export_policy(config.policy.base, adapter, config.sft_model)
     return config.sft_model
 
@@ -63,19 +62,14 @@ class _Told(TrainerCallback):  # type: ignore[misc,unused-ignore]
             self.tell(f"update {state.global_step}/{state.max_steps}: loss {float(logs['loss']):.3f}")
 
 
-def n_updates(n_rows: int, config: TrainConfig) -> int:
-    """Updates of the whole training: a fraction of an epoch is rounded up to a whole update."""
-    return math.ceil(config.sft.epochs * math.ceil(n_rows / config.sft.batch))
-
-
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """The chat rows of a teacher.
 
     Raises:
-        ConfigError: there are none.
+        ConfigError: there are none, or a line is none.
     """
     try:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        rows = jsonl.read(path)
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file; write it with: loriner train teach CONFIG") from None
     if not rows:
@@ -133,7 +127,3 @@ def _arguments(config: TrainConfig, checkpoints: Path) -> Any:
         disable_tqdm=True,
         **device_options(),
     )
-
-
-def _write_log(path: Path, history: list[dict[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(line) + "\n" for line in history), encoding="utf-8")

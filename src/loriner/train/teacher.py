@@ -7,14 +7,13 @@ reason.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from loriner.evaluate import Evaluator, gathered
+from loriner.evaluate import Evaluator, gathered, of_task
 from loriner.harness.rewrite import make_edits, make_function_edits
 from loriner.memorised import check as check_memorised
 from loriner.propose.proposer import Completion, Proposer, propose, read
@@ -22,6 +21,7 @@ from loriner.records import Evaluation, Question, Rollout, target_texts
 from loriner.seeding import generator
 from loriner.statistics import Rule, accepts
 from loriner.tasks.base import Task
+from loriner.train import jsonl
 from loriner.train.exercise import Exercise
 from loriner.train.quality import likeness, pattern
 from loriner.train.renaming import own_names, renamed
@@ -103,8 +103,8 @@ async def teach(
     """Every revision of the teacher in the exercises' contexts, screened in a seeded order.
 
     Raises:
-        ModelError, InfrastructureError, BudgetReached: what stopped the teacher or the trials; finished
-            completions and trials are in the store.
+        ModelError, InfrastructureError, BudgetReached: what stopped the teacher or the trials; replies that
+            were paid for are in the cache.
     """
     wanted = [(each, index) for each in exercises for index in range(plan.completions)]
     lessons = await gathered(_lesson(lab, tasks, teacher, plan, *row) for row in wanted)
@@ -128,8 +128,7 @@ def rows(lessons: Sequence[Lesson], plan: TeachPlan) -> list[dict[str, Any]]:
 def export(lessons: Sequence[Lesson], plan: TeachPlan, path: Path) -> int:
     """Writes the chat rows as JSONL; returns their number."""
     found = rows(lessons, plan)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found), encoding="utf-8")
+    jsonl.write(path, found)
     return len(found)
 
 
@@ -159,19 +158,19 @@ async def _lesson(
     exercise: Exercise,
     index: int,
 ) -> Lesson:
-    rollout = lab.store.rollout(lab.run_id, exercise.context.id, index)
-    if rollout is None:
-        rollout = await propose(teacher, exercise.context, index)
-        if plan.rename:
-            rollout = _under_new_names(exercise, rollout, plan.seed)
-        await lab.store.add_rollout(lab.run_id, rollout)
+    rollout = await propose(teacher, exercise.context, index)
+    if plan.rename:
+        rollout = _under_new_names(exercise, rollout, plan.seed)
+    await lab.store.add_rollout(lab.run_id, rollout)
     if rollout.candidate is None:
         code = rollout.failure.code if rollout.failure else "no_candidate"
         return Lesson(exercise=exercise, rollout=rollout, pattern="", before=None, after=None, dropped=code)
     task = tasks[exercise.context.task]
     questions = task.questions("grade")[: plan.grade]
-    before = await lab.evaluate(task, exercise.context.harness, questions, purpose="grade")
-    after = await lab.evaluate(task, rollout.candidate, questions, purpose="grade")
+    before = await lab.evaluate(
+        task, exercise.context.harness, questions, purpose=of_task("grade", task.name)
+    )
+    after = await lab.evaluate(task, rollout.candidate, questions, purpose=of_task("grade", task.name))
     return Lesson(
         exercise=exercise,
         rollout=rollout,
