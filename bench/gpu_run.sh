@@ -7,7 +7,7 @@
 #   WORK=runs/small-hard CONFIG=configs/small-hard.toml START=runs/small/sft/model RL_PORT=8006 \
 #       bench/gpu_run.sh contexts grpo serve-rl compare-rl
 # Needs: pip install 'loriner[train,rg]' vllm, and the weights (loriner models pull qwen2.5-coder-1.5b, ...-0.5b).
-# A stage that is done leaves WORK/done/STAGE and is not done again. Everything is logged to WORK/logs with its seconds.
+# A stage that is done leaves WORK/done/STAGE and is not done again; servers are started again where they are gone. Everything is logged to WORK/logs with its seconds.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -42,7 +42,10 @@ say() { echo "[$(date +%H:%M:%S)] $*" | tee -a "$WORK/logs/run.log"; }
 # stage NAME COMMAND...: runs it once, timed, its output in a log of its own; stops the script if it fails.
 stage() {
     local name=$1 started=$SECONDS; shift
-    [ -e "$WORK/done/$name" ] && { say "$name: done before"; return; }
+    case $name in
+        serve*) ;; # a server that answers is not started again, and one that died is
+        *) [ -e "$WORK/done/$name" ] && { say "$name: done before"; return; } ;;
+    esac
     say "$name: starts"
     if "$@" >"$WORK/logs/$name.log" 2>&1; then
         echo "$name $((SECONDS - started))" >>"$WORK/results/seconds.txt"
@@ -133,7 +136,9 @@ solver() { # makes sure that it answers; starts it again if it died
 }
 
 run() {
-    case $1 in room | contexts | teach | grpo | compare* | rounds* | modes) solver >/dev/null ;; esac
+    case $1 in room | contexts | teach | grpo | compare* | rounds* | modes)
+        solver >"$WORK/logs/solver.log" 2>&1 || { say "$1: the solver: $(tail -n 1 "$WORK/logs/solver.log")"; exit 1; } ;;
+    esac
     case $1 in
         convert-solver) stage $1 $PYTHON bench/convert.py "$SOLVER_GGUF" "$WEIGHTS/solver" ;;
         convert-proposer) stage $1 $PYTHON bench/convert.py "$PROPOSER_GGUF" "$WEIGHTS/proposer" ;;

@@ -10,9 +10,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import sys
 from pathlib import Path
 
 from loriner.config import Settings
+from loriner.errors import LorinerError
+from loriner.evaluate import gathered
 from loriner.harness.contract import from_library
 from loriner.statistics import interval
 from loriner.train.suites import open_suite
@@ -38,7 +41,7 @@ async def measure(arguments: argparse.Namespace) -> dict[str, dict[str, object]]
                 return {"score": each.mean, "low": each.low, "high": each.high, "n": each.n}
 
             wanted = [(task, program) for task in tasks for program in PROGRAMS]
-            scores = await asyncio.gather(*(score(*each) for each in wanted))
+            scores = await gathered(score(*each) for each in wanted)
         for task in tasks.values():
             await task.close()
     table: dict[str, dict[str, object]] = {task: {} for task in tasks}
@@ -57,7 +60,11 @@ def main() -> None:
     parser.add_argument("--home", type=Path, default=Path(".loriner"))
     parser.add_argument("--out", type=Path, default=Path("room.json"))
     arguments = parser.parse_args()
-    table = asyncio.run(measure(arguments))
+    try:
+        table = asyncio.run(measure(arguments))
+    except LorinerError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
     arguments.out.write_text(json.dumps(table, indent=2), encoding="utf-8")
     print(f"{'task':<26}" + "".join(f"{program[:14]:>16}" for program in PROGRAMS) + "   room")
     for task, row in table.items():

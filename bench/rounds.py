@@ -13,15 +13,19 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import sys
 from pathlib import Path
 
 from loriner.adapt import adapt
 from loriner.config import ProposeTable, Settings
 from loriner.episode import Plan
+from loriner.errors import LorinerError
+from loriner.evaluate import gathered
 from loriner.harness.contract import from_library
 from loriner.records import Harness
 from loriner.statistics import interval
 from loriner.tasks.base import Task
+from loriner.train import jsonl
 from loriner.train.suites import open_suite
 from loriner.workspace import Workspace, workspace
 
@@ -51,8 +55,8 @@ async def sequence(
     return [dict(each.scores) for each in tested]
 
 
-async def measure(arguments: argparse.Namespace) -> dict[str, object]:
-    """The curve of every proposer, with its parts."""
+async def measure(arguments: argparse.Namespace) -> None:
+    """Writes the curve of every proposer, with its parts, as soon as it is known."""
     pairs = (each.partition("=") for each in arguments.proposers.split(","))
     named = {name: model or name for name, _, model in pairs}
     asked = ProposeTable(prompt_tokens=arguments.prompt_tokens, completion_tokens=arguments.completion_tokens)
@@ -61,8 +65,8 @@ async def measure(arguments: argparse.Namespace) -> dict[str, object]:
     async with workspace(settings, "adapting") as opened:
         tasks = open_suite([arguments.suite], ["canonical"], home=settings.home, training=False)
         for name, model in named.items():
-            runs = await asyncio.gather(
-                *(sequence(opened, task, arguments.solver, model, arguments) for task in tasks.values())
+            runs = await gathered(
+                sequence(opened, task, arguments.solver, model, arguments) for task in tasks.values()
             )
             curve = []
             for at in range(arguments.rounds + 1):
@@ -76,10 +80,10 @@ async def measure(arguments: argparse.Namespace) -> dict[str, object]:
                 for task, run in zip(tasks, runs, strict=True)
             }
             found[name] = {"model": model, "curve": curve, "by_task": by_task}
+            jsonl.write_text(arguments.out, json.dumps(found, indent=2))
             print(f"{name:<12}" + " ".join(f"{point['score']:.3f}" for point in curve), flush=True)
         for task in tasks.values():
             await task.close()
-    return found
 
 
 def main() -> None:
@@ -97,7 +101,11 @@ def main() -> None:
     parser.add_argument("--home", type=Path, default=Path(".loriner"))
     parser.add_argument("--out", type=Path, default=Path("rounds.json"))
     arguments = parser.parse_args()
-    arguments.out.write_text(json.dumps(asyncio.run(measure(arguments)), indent=2), encoding="utf-8")
+    try:
+        asyncio.run(measure(arguments))
+    except LorinerError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,9 @@ class _Package(ModuleType):
             return getattr(api, name)
         raise AttributeError(f"module 'loriner' has no attribute {name!r}")
 
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *__all__})
+
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in __all__ and isinstance(value, ModuleType)):
             super().__setattr__(name, value)

@@ -21,6 +21,7 @@ from loriner.runtime.base import CallRefused, Limits, Program, Runtime, Verdict
 from loriner.seeding import derive
 from loriner.store.database import Store
 from loriner.tasks.base import Task, Tool
+from loriner.tasks.scorer import SCORER_ERROR
 
 T = TypeVar("T")
 
@@ -113,6 +114,8 @@ class _Batch:
     stopped: BudgetReached | None = None
     """The cap that was reached: no further trial begins, and those in flight end by themselves."""
     done: dict[tuple[str, int], Trial] = field(default_factory=dict)
+    scorer_said: list[str] = field(default_factory=list)
+    """What the scorer failed with, for each answer that it failed on."""
 
     async def run(self) -> Evaluation:
         self.gate = asyncio.Semaphore(self.lab.concurrency)
@@ -139,6 +142,10 @@ class _Batch:
         )
         if evaluation.n_infra_errors > MAX_INFRA_SHARE * len(trials):
             raise self._infrastructure(trials)
+        if self.scorer_said:
+            n, first = len(self.scorer_said), self.scorer_said[0]
+            failed = f"the scorer failed on {n} of {len(missing)} answers, which score 0: {first}"
+            self.lab.observe("note", text=f"{self.task.name}: {failed}")
         if missing:
             facts = {"harness": self.harness.id, "purpose": self.purpose, "level": evaluation.level}
             await self.lab.store.add_event(self.lab.run_id, "evaluated", facts)
@@ -239,7 +246,10 @@ class _Batch:
             return None
         if verdict.status is not Status.OK or not verdict.answer.strip():
             return Score(0.0)
-        return await self.task.score(question, verdict.answer)
+        score = await self.task.score(question, verdict.answer)
+        if score.detail == SCORER_ERROR:
+            self.scorer_said.append(str(score.extra.get("message", "")))
+        return score
 
     def _hopeless(self) -> bool:
         """Whether every trial so far crashed in the same way without having asked for anything."""

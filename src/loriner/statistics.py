@@ -356,6 +356,11 @@ def _seen(differences: Sequence[float]) -> str:
     return f"{fmean(differences):+.3f} on {len(differences)} questions ({signs[1]} better, {signs[-1]} worse)"
 
 
+def never_accepted(rule: Rule, n: int, n_looks: int, alpha: float = ALPHA) -> str:
+    """Why no candidate can ever be accepted on `n` questions; empty where one can."""
+    return _too_few(n, alpha / n_looks).removeprefix("; ") if rule == "paired" else ""
+
+
 def _word(accepted: bool) -> str:
     return "accepted" if accepted else "refused"
 

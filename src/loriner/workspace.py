@@ -37,6 +37,7 @@ from loriner.tasks.named import open_task
 
 logger = logging.getLogger("loriner")
 
+_RESUMABLE = ("adapt", "evaluate", "compare")
 _ID = re.compile(r"[0-9a-f]{6,64}")
 
 
@@ -134,18 +135,20 @@ class Workspace:
                 self.store.resume_run(run_id)
                 n_scored = sum(trial.score is not None for trial in self.store.trials(run_id))
                 self.meter.add_past(self.store.usage(run_id), n_scored)
-            yield from self._recorded(run_id)
+            yield from self._recorded(run_id, command if parent is None else "")
 
-    def _recorded(self, run_id: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The id and the summary, once; the row then says how it ended."""
+    def _recorded(self, run_id: str, command: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The id and the summary, once; the row then says how it ended. `command` goes on after a cap."""
         summary: dict[str, Any] = {}
         status = "failed"
         try:
             yield run_id, summary
             status = "done"
-        except BudgetReached:
+        except BudgetReached as reached:
             status = "budget"
-            raise
+            if command not in _RESUMABLE:
+                raise
+            raise BudgetReached(f"{reached}: loriner {command} --resume {run_id}") from reached
         except (asyncio.CancelledError, KeyboardInterrupt):
             status = "interrupted"
             raise

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import errno
+import signal
 import sys
+import threading
 
 from loriner.cli.globals import hoisted
-from loriner.errors import Interrupted, LorinerError
+from loriner.errors import ConfigError, Interrupted, LorinerError, StoreError
 
 _INTERRUPTED = 130
 """What typer makes of Ctrl-C."""
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs one command and returns its exit code (docs/cli.md)."""
     from loriner.cli.app import app
 
+    if threading.current_thread() is threading.main_thread():  # being told to end is as good as Ctrl-C
+        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         app(args=hoisted(sys.argv[1:] if arguments is None else arguments), prog_name="loriner")
     except LorinerError as error:
@@ -22,9 +28,24 @@ def main(arguments: list[str] | None = None) -> int:
         return error.exit_code
     except BrokenPipeError:
         sys.stderr.close()
+    except OSError as error:
+        if error.filename is None:
+            raise
+        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
+        return StoreError.exit_code if error.errno in _FULL else ConfigError.exit_code
+    except KeyboardInterrupt:
+        return _interrupted()
     except SystemExit as done:
         if done.code == _INTERRUPTED:
-            print("error: interrupted; what was acknowledged is in the store", file=sys.stderr)
-            return Interrupted.exit_code
+            return _interrupted()
         return done.code if isinstance(done.code, int) else int(bool(done.code))
     return 0
+
+
+def _interrupted() -> int:
+    print(
+        "error: interrupted; what was acknowledged is in the store: `loriner runs list` names the run, and "
+        "--resume goes on with it",
+        file=sys.stderr,
+    )
+    return Interrupted.exit_code

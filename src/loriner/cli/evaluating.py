@@ -58,7 +58,9 @@ def evaluate(
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Also write the table there, as Markdown.")
     ] = None,
-    fail_under: Annotated[float | None, typer.Option(help="Exit 1 when a mean is below this.")] = None,
+    fail_under: Annotated[
+        float | None, typer.Option(help="Exit 1 unless every mean is at least this.")
+    ] = None,
     max_usd: MaxUsd = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
@@ -110,7 +112,7 @@ def evaluate(
         documents.emit(documents.evaluation(*facts))
     else:
         render.evaluation(*facts)
-    if fail_under is not None and (result.mean_score is None or result.mean_score < fail_under):
+    if fail_under is not None and (result.mean_score is None or not result.mean_score >= fail_under):
         raise typer.Exit(1)
 
 

@@ -63,6 +63,8 @@ def pull(
     given: Globals = context.obj
     settings = given.settings()
     typer.echo(known(name).notice, err=True)
+    if source is None:
+        _require_online(name, settings)
     with _bar(given, name) as progress:
         path = fetch(name, settings.weights, source, progress)
     typer.echo(str(path))
@@ -75,7 +77,6 @@ def ensure_pulled(name: str, settings: Settings, given: Globals) -> None:
         ConfigError: it would have to be fetched, but `--offline` is given.
         ModelUnavailable: no source answers.
     """
-    from loriner.errors import ConfigError
     from loriner.models.pull import find
     from loriner.models.pull import pull as fetch
     from loriner.models.weights import CATALOGUE
@@ -83,15 +84,22 @@ def ensure_pulled(name: str, settings: Settings, given: Globals) -> None:
     if name not in CATALOGUE or find(name, settings.weights) is not None:
         return
     weights = CATALOGUE[name]
-    if settings.offline:
-        raise ConfigError(
-            f"the weights of {name} are not in {settings.weights} and --offline forbids fetching them: "
-            f"loriner models pull {name} --from PATH"
-        )
+    _require_online(name, settings)
     if given.verbosity >= 0:
         typer.echo(f"Fetching {name}, once: {weights.n_bytes / 2**20:.0f} MiB, {weights.licence}.", err=True)
     with _bar(given, name) as progress:
         fetch(name, settings.weights, None, progress)
+
+
+def _require_online(name: str, settings: Settings) -> None:
+    from loriner.errors import ConfigError
+    from loriner.models.pull import find
+
+    if settings.offline and find(name, settings.weights) is None:
+        raise ConfigError(
+            f"the weights of {name} are not in {settings.weights} and --offline forbids fetching them: "
+            f"loriner models pull {name} --from PATH"
+        )
 
 
 @contextmanager

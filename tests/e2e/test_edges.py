@@ -1,0 +1,103 @@
+"""Paths that cannot be written, limits that make no sense, scorers that fail, and being told to end."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+from test_complaints import SIZES, runs, started, until
+
+from command import Command
+from stub_server import Stub
+
+
+@pytest.mark.parametrize("path", ["nodir/table.md", "file/table.md", "."])
+def test_a_path_that_cannot_be_written_is_named_in_a_line(
+    loriner: Command, folder: Path, tmp_path: Path, path: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    done = loriner("evaluate", str(folder), "--solver", "scripted:echo", "--limit", "2", "-o", path)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert f"error: {path}: " in done.stderr
+
+
+def test_a_home_that_is_a_file_is_named_in_a_line(loriner: Command, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = loriner("--home", "file", "runs", "list")
+    assert done.returncode in (2, 6)
+    assert "Traceback" not in done.stderr
+    assert "file" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "limit", ["output_bytes=-3", "cpu_s=1e300", "wall_s=-1", "memory_bytes=1", "total_s=nan", "n_calls=-1"]
+)
+def test_a_limit_that_makes_no_sense_is_refused(loriner: Command, folder: Path, limit: str) -> None:
+    done = loriner("evaluate", str(folder), "--solver", "scripted:echo", "--set", f"limits.{limit}")
+    assert done.returncode == 2, done.stderr
+    assert limit.partition("=")[0] in done.stderr
+    assert "expected" in done.stderr
+
+
+def test_a_gate_of_nan_is_closed(loriner: Command, folder: Path) -> None:
+    line = ("evaluate", str(folder), "--solver", "scripted:echo", "--limit", "2")
+    assert loriner(*line, "--fail-under", "nan").returncode == 1
+
+
+def test_a_scorer_that_fails_is_told(loriner: Command, folder: Path) -> None:
+    (folder / "score.py").write_text(
+        "def score(item, answer):\n    return 1.0 if answer == item['answer'] else 1 / 0\n"
+    )
+    done = loriner("evaluate", str(folder), "--solver", "scripted:echo", "--limit", "5")
+    assert done.returncode == 0, done.stderr
+    assert "sums: the scorer failed on 5 of 5 answers, which score 0: ZeroDivisionError" in done.stderr
+
+
+def test_a_test_that_nothing_can_pass_is_told_before_the_rounds(loriner: Command, folder: Path) -> None:
+    sizes = ("--rounds", "10", "-k", "1", "--feedback", "2", "--grade", "4", "--test", "2")
+    done = loriner("adapt", str(folder), "--solver", "scripted:echo", *sizes)
+    assert done.returncode == 0, done.stderr
+    first = done.stderr.index("nothing will be accepted: 4 questions can never pass, the least is 8")
+    assert first < done.stderr.index("round 1: ")
+
+
+def test_a_reached_cap_says_how_to_go_on(loriner: Command, folder: Path, stub: Stub) -> None:
+    done = loriner("adapt", str(folder), "--solver", stub.url, "-k", "1", *SIZES, "--max-calls", "46")
+    assert done.returncode == 4
+    assert f"loriner adapt --resume {runs(loriner)[0]['run']}" in done.stderr
+
+
+def test_being_told_to_end_is_as_good_as_ctrl_c(
+    loriner: Command, folder: Path, stub: Stub, tmp_path: Path
+) -> None:
+    stub.delay_s = 0.2
+    asked = ["adapt", str(folder), "--solver", stub.url, "--rounds", "2", "-k", "1", *SIZES]
+    process = started(tmp_path, tmp_path / "home", *asked, "--set", "concurrency=2")
+    until(stub, 20, process)
+    process.send_signal(signal.SIGTERM)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 5, told
+    assert "--resume goes on with it" in told
+    assert runs(loriner)[0]["status"] == "interrupted"
+
+
+def test_a_mistyped_proposer_is_refused_before_anything_is_paid_for(
+    loriner: Command, folder: Path, stub: Stub, tmp_path: Path
+) -> None:
+    line = ("compare-proposers", str(folder), "--solver", stub.url, "--proposers", "catalogue,oops=nope")
+    done = loriner(*line)
+    assert done.returncode == 2
+    assert "nope" in done.stderr
+    assert stub.calls == []
+    assert not (tmp_path / "comparison").exists()
+
+
+def test_weights_come_from_the_source_that_is_named_or_not_at_all(loriner: Command, tmp_path: Path) -> None:
+    done = loriner("models", "pull", "smollm2-135m", "--from", str(tmp_path / "none"))
+    assert done.returncode == 3
+    assert f"{tmp_path / 'none'}: no such file or directory" in done.stderr
+    offline = loriner("--offline", "models", "pull", "smollm2-135m")
+    assert offline.returncode == 2
+    assert "--offline forbids fetching" in offline.stderr
