@@ -7,7 +7,8 @@
 #   WORK=runs/small-hard CONFIG=configs/small-hard.toml START=runs/small/sft/model RL_PORT=8006 \
 #       bench/gpu_run.sh contexts grpo serve-rl compare-rl
 # Needs: pip install 'loriner[train,rg]' vllm, and the weights (loriner models pull qwen2.5-coder-1.5b, ...-0.5b).
-# A stage that is done leaves WORK/done/STAGE and is not done again; servers are started again where they are gone. Everything is logged to WORK/logs with its seconds.
+# A stage that is done leaves WORK/done/STAGE and is not done again; servers are started again where they are gone.
+# Everything is logged to WORK/logs with its seconds.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -130,15 +131,27 @@ pack() { # what is worth keeping, in parts of 15 MiB: results, logs, journals, a
     ls -l "$WORK/packed"
 }
 
-solver() { # makes sure that it answers; starts it again if it died
-    serve "$WEIGHTS/solver" solver 8001 "${SOLVER_CACHE:-30000000000}"
-    await 8001
+# Each makes sure that its server answers, and starts it again if it died.
+solver() { serve "$WEIGHTS/solver" solver 8001 "${SOLVER_CACHE:-30000000000}"; await 8001; }
+base() { proposer base "$WEIGHTS/proposer" 8003; }
+sft() { proposer sft "$WORK/sft/model" 8004; }
+rl() { proposer rl "$WORK/grpo/model" "$RL_PORT"; }
+
+needed() { # STAGE: the servers that it asks; compare-rl takes the samples of base and sft that compare-sft kept
+    case $1 in
+        room | contexts | teach | grpo | modes) echo solver ;;
+        compare-sft) echo solver base sft ;;
+        rounds-sft) echo solver sft ;;
+        compare-rl | rounds-rl) [ -n "${RL_PROPOSER:-}" ] && echo solver || echo solver rl ;;
+        library) echo base ;;
+    esac
 }
 
 run() {
-    case $1 in room | contexts | teach | grpo | compare* | rounds* | modes)
-        solver >"$WORK/logs/solver.log" 2>&1 || { say "$1: the solver: $(tail -n 1 "$WORK/logs/solver.log")"; exit 1; } ;;
-    esac
+    local server said
+    for server in $(needed "$1"); do
+        said=$($server 2>&1) || { say "$1: no $server: $said; see $WORK/logs/server-$server.log"; exit 1; }
+    done
     case $1 in
         convert-solver) stage $1 $PYTHON bench/convert.py "$SOLVER_GGUF" "$WEIGHTS/solver" ;;
         convert-proposer) stage $1 $PYTHON bench/convert.py "$PROPOSER_GGUF" "$WEIGHTS/proposer" ;;
@@ -149,9 +162,9 @@ run() {
         teach) stage $1 $LORINER train teach "$CONFIG" $COMMON ;;
         sft) CUDA_VISIBLE_DEVICES=${GPU-0} stage $1 $LORINER train sft "$CONFIG" $COMMON ;;
         grpo) CUDA_VISIBLE_DEVICES=${GPU-0} stage $1 $LORINER train grpo "$CONFIG" $COMMON ${START:+--from "$START"} ;;
-        serve-base) stage $1 proposer base "$WEIGHTS/proposer" 8003 ;;
-        serve-sft) stage $1 proposer sft "$WORK/sft/model" 8004 ;;
-        serve-rl) stage $1 proposer rl "$WORK/grpo/model" "$RL_PORT" ;;
+        serve-base) stage $1 base ;;
+        serve-sft) stage $1 sft ;;
+        serve-rl) stage $1 rl ;;
         compare-sft) stage $1 compare "$SUITE" "$BASE,$SFT,teacher=catalogue" ;;
         compare-rl) stage $1 compare "$WORK/results/compare/contexts.jsonl" "$BASE,$SFT,$RL,teacher=catalogue" ;;
         rounds-sft) stage $1 rounds "$SFT,teacher=catalogue" ;;

@@ -18,6 +18,7 @@ from loriner.errors import LorinerError
 from loriner.evaluate import gathered
 from loriner.harness.contract import from_library
 from loriner.statistics import interval
+from loriner.train import jsonl
 from loriner.train.suites import open_suite
 from loriner.workspace import workspace
 
@@ -30,20 +31,22 @@ async def measure(arguments: argparse.Namespace) -> dict[str, dict[str, object]]
     settings = Settings(home=arguments.home, allow_reduced=True)
     async with workspace(settings, "training") as opened:
         tasks = open_suite(arguments.families, ["canonical"], home=settings.home, training=True)
-        with opened.run("bench room") as (run_id, _):
-            lab = opened.evaluator(run_id, opened.model(arguments.solver))
+        try:
+            with opened.run("bench room") as (run_id, _):
+                lab = opened.evaluator(run_id, opened.model(arguments.solver))
 
-            async def score(task_name: str, program: str) -> dict[str, float]:
-                task = tasks[task_name]
-                questions = task.questions("feedback")[: arguments.n]
-                found = await lab.evaluate(task, from_library(program), questions, purpose="feedback")
-                each = interval(list(found.scores.values()))
-                return {"score": each.mean, "low": each.low, "high": each.high, "n": each.n}
+                async def score(task_name: str, program: str) -> dict[str, float]:
+                    task = tasks[task_name]
+                    questions = task.questions("feedback")[: arguments.n]
+                    found = await lab.evaluate(task, from_library(program), questions, purpose="feedback")
+                    each = interval(list(found.scores.values()))
+                    return {"score": each.mean, "low": each.low, "high": each.high, "n": each.n}
 
-            wanted = [(task, program) for task in tasks for program in PROGRAMS]
-            scores = await gathered(score(*each) for each in wanted)
-        for task in tasks.values():
-            await task.close()
+                wanted = [(task, program) for task in tasks for program in PROGRAMS]
+                scores = await gathered(score(*each) for each in wanted)
+        finally:
+            for task in tasks.values():
+                await task.close()
     table: dict[str, dict[str, object]] = {task: {} for task in tasks}
     for (name, program), found in zip(wanted, scores, strict=True):
         table[name][program] = found
@@ -65,7 +68,7 @@ def main() -> None:
     except LorinerError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
-    arguments.out.write_text(json.dumps(table, indent=2), encoding="utf-8")
+    jsonl.write_text(arguments.out, json.dumps(table, indent=2))
     print(f"{'task':<26}" + "".join(f"{program[:14]:>16}" for program in PROGRAMS) + "   room")
     for task, row in table.items():
         means = [row[program]["score"] for program in PROGRAMS]  # type: ignore[index]

@@ -14,6 +14,7 @@ import argparse
 import asyncio
 import json
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from loriner.adapt import adapt
@@ -29,10 +30,13 @@ from loriner.train import jsonl
 from loriner.train.suites import open_suite
 from loriner.workspace import Workspace, workspace
 
+Run = list[dict[str, float]]
+"""What one task came to: test scores by question after 0, 1, ... rounds."""
+
 
 async def sequence(
     opened: Workspace, task: Task, solver: str, proposer: str, arguments: argparse.Namespace
-) -> list[dict[str, float]]:
+) -> Run:
     """Test scores by question after each round, the unrevised program first."""
     plan = Plan(
         rounds=arguments.rounds, candidates=1, accept="mean", feedback=8, grade=arguments.grade, test=0
@@ -64,26 +68,34 @@ async def measure(arguments: argparse.Namespace) -> None:
     found: dict[str, object] = {}
     async with workspace(settings, "adapting") as opened:
         tasks = open_suite([arguments.suite], ["canonical"], home=settings.home, training=False)
-        for name, model in named.items():
-            runs = await gathered(
-                sequence(opened, task, arguments.solver, model, arguments) for task in tasks.values()
-            )
-            curve = []
-            for at in range(arguments.rounds + 1):
-                scores = [score for run in runs for score in run[at].values()]
-                each = interval(scores)
-                curve.append(
-                    {"round": at, "score": each.mean, "low": each.low, "high": each.high, "n": each.n}
+        try:
+            for name, model in named.items():
+                runs = await gathered(
+                    sequence(opened, task, arguments.solver, model, arguments) for task in tasks.values()
                 )
-            by_task = {
-                task: [sum(part.values()) / len(part) for part in run]
-                for task, run in zip(tasks, runs, strict=True)
-            }
-            found[name] = {"model": model, "curve": curve, "by_task": by_task}
-            jsonl.write_text(arguments.out, json.dumps(found, indent=2))
-            print(f"{name:<12}" + " ".join(f"{point['score']:.3f}" for point in curve), flush=True)
-        for task in tasks.values():
-            await task.close()
+                curve = means(runs)
+                found[name] = {"model": model, "curve": curve, "by_task": by_task(tasks, runs)}
+                jsonl.write_text(arguments.out, json.dumps(found, indent=2))
+                print(f"{name:<12}" + " ".join(f"{point['score']:.3f}" for point in curve), flush=True)
+        finally:
+            for task in tasks.values():
+                await task.close()
+
+
+def means(runs: Sequence[Run]) -> list[dict[str, float]]:
+    """The mean over all tasks after each round, with its interval."""
+    curve = []
+    for at, parts in enumerate(zip(*runs, strict=True)):
+        each = interval([score for part in parts for score in part.values()])
+        curve.append({"round": at, "score": each.mean, "low": each.low, "high": each.high, "n": each.n})
+    return curve
+
+
+def by_task(tasks: Iterable[str], runs: Sequence[Run]) -> dict[str, list[float]]:
+    """The mean of each task after each round."""
+    return {
+        task: [sum(part.values()) / len(part) for part in run] for task, run in zip(tasks, runs, strict=True)
+    }
 
 
 def main() -> None:
