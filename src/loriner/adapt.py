@@ -72,14 +72,9 @@ class _Episode:
     judged: dict[str, int] = field(init=False, default_factory=dict)
     """The round in which a harness was scored first, by its id; 0 for the seed."""
 
-    @property
-    def _looks(self) -> int:
-        """How many candidates may be tried in all."""
-        return self.plan.rounds * self.plan.candidates
-
     async def run(self, seed: Harness) -> Adaptation:
         await self._tell(await self._start(seed))
-        if hopeless := never_accepted(self.plan.accept, len(self.grade), self._looks):
+        if hopeless := never_accepted(self.plan.accept, len(self.grade), self.plan.n_looks):
             self.lab.observe(
                 "note", text=f"nothing will be accepted: {hopeless} (--grade, --rounds, --accept)"
             )
@@ -222,7 +217,7 @@ class _Episode:
         for _, grade in graded:
             self.judged.setdefault(grade.harness_id, number)
         best, grade = max(graded, key=lambda each: each[1].mean_score or 0.0)
-        decision = accepts(self.plan.accept, standing.scores, grade.scores, n_looks=self._looks)
+        decision = accepts(self.plan.accept, standing.scores, grade.scores, n_looks=self.plan.n_looks)
         decided = replace(best, decision=self._with_repeat(decision, grade.harness_id, number))
         return tuple(
             decided if each is best else each for each in attempts

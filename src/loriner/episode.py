@@ -34,6 +34,11 @@ class Plan:
     """Score every candidate on the test questions too, to report the best of them; it decides nothing."""
 
     @property
+    def n_looks(self) -> int:
+        """Candidates that may be tried in all."""
+        return self.rounds * self.candidates
+
+    @property
     def mode(self) -> str:
         """Its name in reports."""
         if self.revise == "current":

@@ -89,7 +89,7 @@ def of_adaptation(settings: Settings, task: Task, plan: Plan) -> Estimate:
     # Grade questions are sampled twice for seed and best: to choose, and afresh at the end.
     search = plan.rounds * (feedback + plan.candidates * grade)
     trials = Range(2 * grade + test, 3 * grade + 2 * test + search)
-    completions = Range(0, plan.rounds * plan.candidates if asks else 0)
+    completions = Range(0, plan.n_looks if asks else 0)
     shown = [question for split in SPLITS for question in task.questions(split)[: getattr(plan, split)]]
     return _summed(settings, trials, shown, completions, least)
 

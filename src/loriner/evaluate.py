@@ -65,6 +65,8 @@ class Evaluator:
     """Trials in flight."""
     least_temperature: float = 0.0
     """Calls are sampled at this temperature at least: repeating a greedy program would repeat one answer."""
+    several_tasks: bool = False
+    """The run is over several tasks: trials are recorded under their purpose `of_task`."""
     observe: Observer = silent
     meter: Meter = field(default_factory=Meter)
     """Counts the trials; its caps on calls and money are the solver's affair."""
@@ -81,6 +83,8 @@ class Evaluator:
             InfrastructureError: too many trials failed through no fault of the harness.
             BudgetReached: a cap of the run is reached; finished trials are in the store.
         """
+        if self.several_tasks:
+            purpose = of_task(purpose, task.name)
         key = (task.name, harness.id, purpose, tuple(question.id for question in questions), samples)
         running = self._shared.get(key)
         if running is None:

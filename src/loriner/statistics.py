@@ -213,7 +213,8 @@ def accepts(
     level, p = alpha / n_looks, sign_flip(differences, seed=seed)
     accepted = gain > 0 and p <= level
     reason = f"{_word(accepted)}: {seen}; one-sided p = {p:.4f}, asked for <= {_level(alpha, n_looks)}"
-    return Decision(accepted, reason if accepted else reason + _too_few(len(differences), level))
+    hopeless = "" if accepted else _too_few(len(differences), level)
+    return Decision(accepted, f"{reason}; {hopeless}" if hopeless else reason)
 
 
 def least_questions(level: float) -> int:
@@ -358,7 +359,7 @@ def _seen(differences: Sequence[float]) -> str:
 
 def never_accepted(rule: Rule, n: int, n_looks: int, alpha: float = ALPHA) -> str:
     """Why no candidate can ever be accepted on `n` questions; empty where one can."""
-    return _too_few(n, alpha / n_looks).removeprefix("; ") if rule == "paired" else ""
+    return _too_few(n, alpha / n_looks) if rule == "paired" else ""
 
 
 def _word(accepted: bool) -> str:
@@ -373,4 +374,4 @@ def _too_few(n: int, level: float) -> str:
     least = least_questions(level)
     if n >= least:
         return ""
-    return f"; {n} questions can never pass, the least is {least}, all of them better"
+    return f"{n} questions can never pass, the least is {least}, all of them better"

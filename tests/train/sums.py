@@ -131,7 +131,9 @@ async def laboratory(home: Path, solver: Solver | None = None) -> AsyncIterator[
     store = Store.open(home)
     run_id = store.start_run("test", config={}, seed=0)
     try:
-        yield Evaluator(runtime=InThread(), solver=solver or Solver(), store=store, run_id=run_id)
+        yield Evaluator(
+            runtime=InThread(), solver=solver or Solver(), store=store, run_id=run_id, several_tasks=True
+        )
     finally:
         store.close()
 

@@ -110,6 +110,8 @@ def test_contexts_teacher_and_comparison(loriner: Command, config: Path, tmp_pat
     assert found["digest"] == drawn["digest"]
     assert found["proposers"]["catalogue"]["score"]["mean"] > found["unrevised"]["mean"]
     assert found["proposers"]["prose"]["invalid"] == {"no_edit_block": 8}
+    faults = document(loriner("diagnose", found["run"], "--task", "sums", "--json"))
+    assert faults, "trials are recorded under their task: a run may be over several, with equal ids"
     shown = loriner("compare-proposers", "sums", *arguments, "--per-task", "2")
     assert shown.returncode == 0, shown.stderr
     assert "best of 2" in shown.stdout

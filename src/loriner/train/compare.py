@@ -22,7 +22,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from loriner.errors import ConfigError, InfrastructureError
-from loriner.evaluate import gathered, of_task
+from loriner.evaluate import gathered
 from loriner.propose.proposer import Proposer, propose
 from loriner.statistics import Interval, Paired, interval, paired
 from loriner.tasks.format_varied import canonical_name, is_varied
@@ -191,7 +191,7 @@ async def _sample(scorer: Scorer, exercise: Exercise, proposer: Proposer, index:
     rollout = await propose(proposer, context, index)
     judged = await scorer.judge(exercise, rollout.completion, index)
     task, questions = scorer.graders(exercise)
-    seed = await lab.evaluate(task, context.harness, questions, purpose=of_task("grade", task.name))
+    seed = await lab.evaluate(task, context.harness, questions, purpose="grade")
     if judged.reward is None or seed.mean_score is None or seed.n_infra_errors:
         raise InfrastructureError(
             f"completion {index} of {proposer.name} in {context.id} could not be scored: the solver or "

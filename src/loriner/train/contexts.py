@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loriner.errors import ConfigError
-from loriner.evaluate import Evaluator, gathered, of_task
+from loriner.evaluate import Evaluator, gathered
 from loriner.propose.context import brief_of, make_context
 from loriner.propose.prompt import Count, estimate_tokens, messages
 from loriner.records import Evaluation, Harness, PastRevision, Trial
@@ -126,7 +126,7 @@ async def _tried(lab: Evaluator, task: Task, state: State, plan: DrawPlan) -> Ev
     questions = task.questions("feedback")[: plan.pool]
     if not questions or not task.questions("grade"):
         raise ConfigError(f"{task.name} has no feedback or no grade questions: it cannot be trained on")
-    return await lab.evaluate(task, state.harness, questions, purpose=of_task("feedback", task.name))
+    return await lab.evaluate(task, state.harness, questions, purpose="feedback")
 
 
 def _spread(tried: Sequence[tuple[State, Evaluation]], plan: DrawPlan) -> Iterable[tuple[State, Evaluation]]:

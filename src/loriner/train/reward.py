@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from loriner.errors import ConfigError, InfrastructureError, ModelError
-from loriner.evaluate import Evaluator, gathered, of_task
+from loriner.evaluate import Evaluator, gathered
 from loriner.propose.proposer import Completion, parsed, read
 from loriner.records import Evaluation, Harness, Question, Rollout
 from loriner.tasks.base import Task
@@ -105,7 +105,7 @@ class Scorer:
         task, questions = self.graders(exercise)
         try:
             async with asyncio.timeout(self.deadline_s):
-                found = await self.lab.evaluate(task, harness, questions, purpose=of_task("grade", task.name))
+                found = await self.lab.evaluate(task, harness, questions, purpose="grade")
         except (InfrastructureError, ModelError, TimeoutError):
             return None
         except asyncio.CancelledError:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from loriner.evaluate import Evaluator, gathered, of_task
+from loriner.evaluate import Evaluator, gathered
 from loriner.harness.rewrite import make_edits, make_function_edits
 from loriner.memorised import check as check_memorised
 from loriner.propose.proposer import Completion, Proposer, propose, read
@@ -167,10 +167,8 @@ async def _lesson(
         return Lesson(exercise=exercise, rollout=rollout, pattern="", before=None, after=None, dropped=code)
     task = tasks[exercise.context.task]
     questions = task.questions("grade")[: plan.grade]
-    before = await lab.evaluate(
-        task, exercise.context.harness, questions, purpose=of_task("grade", task.name)
-    )
-    after = await lab.evaluate(task, rollout.candidate, questions, purpose=of_task("grade", task.name))
+    before = await lab.evaluate(task, exercise.context.harness, questions, purpose="grade")
+    after = await lab.evaluate(task, rollout.candidate, questions, purpose="grade")
     return Lesson(
         exercise=exercise,
         rollout=rollout,
