@@ -1,19 +1,16 @@
 #!/usr/bin/env bash
 # From two GGUF files to the results table, on one machine with one or two GPUs:
 #   bench/gpu_run.sh all                  everything, in order
-#   bench/gpu_run.sh serve room contexts  single stages, named at the end of this file
-# On the source's five families, from the SFT model of such a run, and compared on the same contexts:
-#   mkdir -p runs/small-hard/results && cp -r runs/small/results/compare runs/small-hard/results/
-#   WORK=runs/small-hard CONFIG=configs/small-hard.toml START=runs/small/sft/model RL_PORT=8006 \
-#       bench/gpu_run.sh contexts grpo serve-rl compare-rl
+#   bench/gpu_run.sh serve contexts teach single stages, named at the end of this file
+# Lessons and SFT with configs/small.toml; from its model, reinforcement learning on two suites: room (configs/small-room.toml, 14
+# families) and hard (configs/small-hard.toml, the source's five), whose stages end in their names: contexts-room, grpo-hard.
 # Needs: pip install 'loriner[train,rg]' vllm, and the weights (loriner models pull qwen2.5-coder-1.5b, ...-0.5b).
 # A stage that is done leaves WORK/done/STAGE and is not done again; servers are started again where they are gone.
 # Everything is logged to WORK/logs with its seconds.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-WORK=${WORK:-runs/small}                      # contexts, data, checkpoints, results; the `output` of CONFIG
-CONFIG=${CONFIG:-configs/small.toml}
+WORK=${WORK:-runs/small}                      # contexts, data, checkpoints, results
 SOLVER_GGUF=${SOLVER_GGUF:-.loriner/models/qwen2.5-coder-1.5b-instruct-q4_k_m.gguf}
 PROPOSER_GGUF=${PROPOSER_GGUF:-.loriner/models/qwen2.5-coder-0.5b-instruct-q4_k_m.gguf}
 WEIGHTS=${WEIGHTS:-weights}                   # converted models
@@ -21,9 +18,9 @@ PYTHON=${PYTHON:-python3}
 SUITE=${SUITE:-rg-unseen}
 LIBRARY_SUITE=${LIBRARY_SUITE:-rg:count_primes,rg:word_sorting,rg:string_manipulation,rg:gsm_symbolic,rg:coin_flip,fictional}
 MODES_TASKS=${MODES_TASKS:-rg:count_primes rg:word_sorting fictional}
-SETS=${SETS:-}                                # further --set arguments, e.g. "--set contexts.n=80"
-PROMPT_TOKENS=${PROMPT_TOKENS:-2400}
-COMPLETION_TOKENS=${COMPLETION_TOKENS:-768}
+SETS=${SETS:-}                                # further --set arguments, e.g. "--set grpo.max_minutes=15"
+PROMPT_TOKENS=${PROMPT_TOKENS:-2400}          # of the comparison and the rounds
+COMPLETION_TOKENS=${COMPLETION_TOKENS:-640}
 SERVE=${SERVE:-vllm}                          # or a command that takes: DIR NAME PORT CACHE
 API_SERVERS=${API_SERVERS:-4}
 N_GPUS=${N_GPUS:-$(nvidia-smi -L 2>/dev/null | wc -l)}
@@ -31,8 +28,7 @@ SOLVER_GPU=$([ "$N_GPUS" -gt 1 ] && echo 1 || echo 0)
 SOLVER=http://localhost:8001/v1::solver
 HOME_DIR=${HOME_DIR:-$WORK/home}              # stages that run side by side are faster with a store each
 LORINER="$PYTHON -m loriner --home $HOME_DIR --set allow_reduced=true"
-COMMON="--set output=$WORK --set policy.base=$WEIGHTS/proposer --set solver=$SOLVER \
---set contexts.max_prompt_tokens=$PROMPT_TOKENS --set grpo.max_completion_tokens=$COMPLETION_TOKENS $SETS"
+COMMON="--set policy.base=$WEIGHTS/proposer --set solver=$SOLVER $SETS"
 export VLLM_USE_FLASHINFER_SAMPLER=0            # without top-p and top-k it does nothing but compile, for two minutes
 export TRL_EXPERIMENTAL_SILENCE=1 TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=${HF_HUB_OFFLINE:-1}
 export PYTHONPATH=$PWD/src${PYTHONPATH:+:$PYTHONPATH}
@@ -87,19 +83,21 @@ await() {
     echo "servers on $* answer after $waited s"
 }
 
-proposer() { # NAME DIR PORT: a server for a proposer that is compared, beside the solver
-    serve "$2" "$1" "$3" 5000000000
-    await "$3"
+proposer() { # NAME DIR: a server for a proposer that is compared, beside the solver
+    serve "$2" "$1" "${PORT[$1]}" 5000000000 && await "${PORT[$1]}"
 }
 
-RL_PORT=${RL_PORT:-8005}
-BASE=base=http://localhost:8003/v1::base SFT=sft=http://localhost:8004/v1::sft
-RL=rl=${RL_PROPOSER:-http://localhost:$RL_PORT/v1::rl}  # or an adapter that another server has loaded
-ASKED="--set propose.prompt_tokens=$PROMPT_TOKENS --set propose.completion_tokens=$COMPLETION_TOKENS"
+declare -A PORT=([base]=8003 [sft]=8004 [room]=8005 [hard]=8006)
+asked() { # NAME: where this proposer is asked. An adapter that another server has loaded: ASKED_room=http://localhost:8004/v1::room
+    local elsewhere=ASKED_$1
+    echo "$1=${!elsewhere:-http://localhost:${PORT[$1]}/v1::$1}"
+}
+TEACHER=teacher=catalogue
+REVISING="--set propose.prompt_tokens=$PROMPT_TOKENS --set propose.completion_tokens=$COMPLETION_TOKENS"
 
 compare() { # SUITE PROPOSERS: one revision, canonical and format-varied; samples that are there are not made again
     $LORINER compare-proposers "$1" --solver "$SOLVER" --proposers "$2" --setting both \
-        --per-task "${PER_TASK:-2}" -k "${K:-4}" --grade "${GRADE:-16}" --out "$WORK/results/compare" $ASKED
+        --per-task "${PER_TASK:-2}" -k "${K:-4}" --grade "${GRADE:-16}" --out "$WORK/results/compare" $REVISING
 }
 
 rounds() { # PROPOSERS: one to five revisions in sequence
@@ -109,7 +107,7 @@ rounds() { # PROPOSERS: one to five revisions in sequence
 }
 
 library() { # every harness of the library with the 0.5B model
-    $LORINER evaluate "$LIBRARY_SUITE" --harness library --solver "${BASE#*=}" --limit "${LIMIT:-24}" \
+    $LORINER evaluate "$LIBRARY_SUITE" --harness library --solver "http://localhost:8003/v1::base" --limit "${LIMIT:-24}" \
         -o "$WORK/results/library.md"
 }
 
@@ -120,60 +118,67 @@ modes() { # sequence, independent, best-of-N and sampling at equal calls
 
 pack() { # what is worth keeping, in parts of 15 MiB: results, logs, journals, adapters
     rm -rf "$WORK/packed" && mkdir -p "$WORK/packed"
-    cp "$WORK"/lessons-report.json "$WORK"/grpo/updates.jsonl "$WORK/results/" 2>/dev/null
-    tar -cJf "$WORK/packed/results.tar.xz" -C "$WORK" results logs $(cd "$WORK" && ls -d lessons.jsonl grpo/rollouts.jsonl sft/log.jsonl 2>/dev/null)
-    for kind in sft/adapter grpo/final; do
-        [ -e "$WORK/$kind/adapter_model.safetensors" ] || continue
-        $PYTHON bench/halve.py "$WORK/$kind" "$WORK/packed/$(dirname $kind)-adapter.safetensors"
-        split -b 15M -d "$WORK/packed/$(dirname $kind)-adapter.safetensors" "$WORK/packed/$(dirname $kind)-adapter.safetensors."
-        rm "$WORK/packed/$(dirname $kind)-adapter.safetensors"
+    cp "$WORK/lessons-report.json" "$WORK/results/" 2>/dev/null
+    tar -cJf "$WORK/packed/results.tar.xz" -C "$WORK" results logs \
+        $(cd "$WORK" && ls -d lessons.jsonl sft/log.jsonl */grpo/{updates,rollouts}.jsonl 2>/dev/null)
+    for adapter in sft/adapter room/grpo/final hard/grpo/final; do
+        [ -e "$WORK/$adapter/adapter_model.safetensors" ] || continue
+        kept=$WORK/packed/${adapter%%/*}-adapter.safetensors
+        $PYTHON bench/halve.py "$WORK/$adapter" "$kept"
+        split -b 15M -d "$kept" "$kept." && rm "$kept"
     done
     ls -l "$WORK/packed"
 }
 
-# Each makes sure that its server answers, and starts it again if it died.
-solver() { serve "$WEIGHTS/solver" solver 8001 "${SOLVER_CACHE:-30000000000}"; await 8001; }
-base() { proposer base "$WEIGHTS/proposer" 8003; }
-sft() { proposer sft "$WORK/sft/model" 8004; }
-rl() { proposer rl "$WORK/grpo/model" "$RL_PORT"; }
-
-needed() { # STAGE: the servers that it asks; compare-rl takes the samples of base and sft that compare-sft kept
+up() { # SERVER: makes sure that it answers, and starts it again if it died
     case $1 in
-        room | contexts | teach | grpo | modes) echo solver ;;
+        solver) serve "$WEIGHTS/solver" solver 8001 "${SOLVER_CACHE:-30000000000}" && await 8001 ;;
+        base) proposer base "$WEIGHTS/proposer" ;;
+        sft) proposer sft "$WORK/sft/model" ;;
+        room | hard) proposer "$1" "$WORK/$1/grpo/model" ;;
+    esac
+}
+
+needed() { # STAGE: the servers that it asks; a comparison takes the samples of base and sft that compare-sft kept
+    local elsewhere=ASKED_${1##*-}
+    case $1 in
+        room | contexts* | teach | grpo-* | modes) echo solver ;;
         compare-sft) echo solver base sft ;;
-        rounds-sft) echo solver sft ;;
-        compare-rl | rounds-rl) [ -n "${RL_PROPOSER:-}" ] && echo solver || echo solver rl ;;
+        compare-* | rounds-*) echo solver; [ -n "${!elsewhere:-}" ] || echo "${1##*-}" ;;
         library) echo base ;;
     esac
 }
 
 run() {
-    local server said
+    local server said suite=${1##*-} trained
+    trained="configs/small-$suite.toml $COMMON --set output=$WORK/$suite"
     for server in $(needed "$1"); do
-        said=$($server 2>&1) || { say "$1: no $server: $said; see $WORK/logs/server-$server.log"; exit 1; }
+        said=$(up $server 2>&1) || { say "$1: no $server: $said; see $WORK/logs/server-$server.log"; exit 1; }
     done
     case $1 in
         convert-solver) stage $1 $PYTHON bench/convert.py "$SOLVER_GGUF" "$WEIGHTS/solver" ;;
         convert-proposer) stage $1 $PYTHON bench/convert.py "$PROPOSER_GGUF" "$WEIGHTS/proposer" ;;
-        serve) stage $1 solver ;;
+        serve) stage $1 up solver ;;
         room) stage $1 $PYTHON bench/room.py --solver "$SOLVER" --home "$HOME_DIR" --families ${FAMILIES:-rg-train-room} \
             --out "$WORK/results/room.json" ;;
-        contexts) stage $1 $LORINER train contexts "$CONFIG" $COMMON ;;
-        teach) stage $1 $LORINER train teach "$CONFIG" $COMMON ;;
-        sft) CUDA_VISIBLE_DEVICES=${GPU-0} stage $1 $LORINER train sft "$CONFIG" $COMMON ;;
-        grpo) CUDA_VISIBLE_DEVICES=${GPU-0} stage $1 $LORINER train grpo "$CONFIG" $COMMON ${START:+--from "$START"} ;;
-        serve-base) stage $1 base ;;
-        serve-sft) stage $1 sft ;;
-        serve-rl) stage $1 rl ;;
-        compare-sft) stage $1 compare "$SUITE" "$BASE,$SFT,teacher=catalogue" ;;
-        compare-rl) stage $1 compare "$WORK/results/compare/contexts.jsonl" "$BASE,$SFT,$RL,teacher=catalogue" ;;
-        rounds-sft) stage $1 rounds "$SFT,teacher=catalogue" ;;
-        rounds-rl) stage $1 rounds "$RL" ;;
+        contexts | teach) stage $1 $LORINER train $1 configs/small.toml $COMMON --set output=$WORK ;;
+        sft) CUDA_VISIBLE_DEVICES=${GPU-0} stage $1 $LORINER train sft configs/small.toml $COMMON --set output=$WORK ;;
+        contexts-room | contexts-hard) stage $1 $LORINER train contexts $trained ;;
+        grpo-room | grpo-hard) CUDA_VISIBLE_DEVICES=${GPU-0} stage $1 $LORINER train grpo $trained --from "$WORK/sft/model" ;;
+        serve-base | serve-sft | serve-room | serve-hard) stage $1 up "$suite" ;;
+        compare-sft) stage $1 compare "$SUITE" "$(asked base),$(asked sft),$TEACHER" ;;
+        compare-room | compare-hard)
+            stage $1 compare "$WORK/results/compare/contexts.jsonl" "$(asked base),$(asked sft),$(asked $suite),$TEACHER" ;;
+        table) # all of them side by side, from the samples that the comparisons kept
+            stage $1 compare "$WORK/results/compare/contexts.jsonl" \
+                "$(asked base),$(asked sft),$(asked room),$(asked hard),$TEACHER" ;;
+        rounds-sft) stage $1 rounds "$(asked sft),$TEACHER" ;;
+        rounds-room | rounds-hard) stage $1 rounds "$(asked $suite)" ;;
         library) stage $1 library ;;
         modes) stage $1 modes ;;
         pack) pack ;;
-        all) for each in convert-solver serve room contexts convert-proposer serve-base teach sft grpo serve-sft serve-rl \
-            compare-sft compare-rl rounds-sft rounds-rl pack; do run "$each"; done ;;
+        all) for each in convert-solver serve contexts teach convert-proposer serve-base sft serve-sft compare-sft rounds-sft \
+            {contexts,grpo,serve,compare,rounds}-room {contexts,grpo,serve,compare,rounds}-hard table pack; do run "$each"; done ;;
         *) echo "no stage is called $1" >&2; exit 2 ;;
     esac
 }

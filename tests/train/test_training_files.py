@@ -62,9 +62,22 @@ def test_worked_estimates() -> None:
     assert found.completion_tokens == 5_120_000
     assert found.prompt_tokens == 5_120 * 4_096
     assert 60 < found.memory_gib < 100  # 64 GB of masters and optimizer, 8 GB of copy: docs/training.md
-    lora = of_grpo(config.model_copy(update={"grpo": load(CONFIGS / "small.toml").grpo}))
+    adapter = load(CONFIGS / "small.toml").grpo.adapter
+    lora = of_grpo(config.model_copy(update={"grpo": config.grpo.model_copy(update={"adapter": adapter})}))
     assert lora.memory_gib < found.memory_gib / 2
     assert of_sft(config, 432).updates == 79
+
+
+def test_memory_counts_what_a_device_step_holds() -> None:
+    sets = ["grpo.device_batch=4", "grpo.vllm_memory=0.12"]
+    shared = of_grpo(load(CONFIGS / "small-room.toml", sets)).memory_gib
+    assert 34.0 < shared < 41.5  # as that training was seen on a GPU: docs/training.md
+    own = of_grpo(load(CONFIGS / "small-room.toml", [*sets, "grpo.generation=vllm_server"])).memory_gib
+    assert shared - own == pytest.approx(0.12 * 141)
+    saved = of_grpo(load(CONFIGS / "small-room.toml", [*sets, "grpo.checkpointing=true"])).memory_gib
+    doubled = of_grpo(load(CONFIGS / "small-room.toml", [*sets, "grpo.device_batch=8"])).memory_gib
+    assert saved < shared - 10
+    assert doubled > shared + 15
 
 
 def test_suites_are_spelt_out_and_each_task_is_taken_once() -> None:

@@ -26,7 +26,9 @@ FLOPS = 2.0e14
 peak).
 """
 SMALL = 5.0e8
-"""Parameters of the model that `GENERATED_PER_S` was measured with; larger ones are slower in proportion."""
+"""Parameters of the model that these were measured with; larger ones generate slower in proportion."""
+KEPT = 1.5e6
+"""Bytes of activations kept for each token of a device step, without recomputation, with a 0.5 B model."""
 GIB = 2**30
 RATES = {
     "solver calls a trial": CALLS_PER_TRIAL,
@@ -48,7 +50,9 @@ class Estimate:
     """At most: every completion at its cap."""
     solver_calls: int
     memory_gib: float
-    """Of the trainer on one device: masters, gradients, optimizer and the copy that generates."""
+    """Of the trainer on one device: masters, gradients, optimizer, the copy that generates or vLLM's share
+    of the device where it shares it, activations and logits of one device step.
+    """
     hours: float
 
 
@@ -78,7 +82,14 @@ def of_grpo(config: TrainConfig) -> Estimate:
         prompt_tokens=prompt,
         completion_tokens=written,
         solver_calls=calls,
-        memory_gib=_memory(config, full=table.adapter is None, rows=table.device_batch),
+        memory_gib=_memory(
+            config,
+            full=table.adapter is None,
+            tokens=table.device_batch * (config.contexts.max_prompt_tokens + table.max_completion_tokens),
+            predicted=table.device_batch * table.max_completion_tokens,
+            recomputed=table.checkpointing,
+        )
+        + (table.vllm_memory * config.hardware.gpu_gib if table.generation == "vllm_colocate" else 0),
         hours=seconds / 3600,
     )
 
@@ -87,16 +98,16 @@ def of_sft(config: TrainConfig, n_rows: int) -> Estimate:
     """What `train sft` would take on so many rows."""
     updates = ceil(config.sft.epochs * ceil(n_rows / config.sft.batch))
     rows = updates * config.sft.batch
-    prompt = rows * config.contexts.max_prompt_tokens
-    written = rows * config.teacher.max_chars // 3
+    prompt, written = config.contexts.max_prompt_tokens, config.teacher.max_chars // 3
+    step = config.sft.device_batch * (prompt + written)
     return Estimate(
         updates=updates,
         completions=rows,
-        prompt_tokens=prompt,
-        completion_tokens=written,
+        prompt_tokens=rows * prompt,
+        completion_tokens=rows * written,
         solver_calls=0,
-        memory_gib=_memory(config, full=False, rows=config.sft.device_batch),
-        hours=_update_s(prompt + written, config) / 3600,
+        memory_gib=_memory(config, full=False, tokens=step, predicted=step, recomputed=True),
+        hours=_update_s(rows * (prompt + written), config) / 3600,
     )
 
 
@@ -105,14 +116,16 @@ def _update_s(tokens: int, config: TrainConfig) -> float:
     return 8 * config.policy.n_parameters * tokens / (FLOPS * config.hardware.processes)
 
 
-def _memory(config: TrainConfig, *, full: bool, rows: int) -> float:
-    """Bytes a parameter: 16 for a trained one (master, gradient, two moments), 4 for a frozen one, 2 for the
-    copy.
+def _memory(config: TrainConfig, *, full: bool, tokens: int, predicted: int, recomputed: bool) -> float:
+    """GiB, where a device step holds so many tokens, with logits at so many of them.
 
-    Masters and optimizer are shared out over the processes; logits of one device step come on top.
+    Bytes a parameter: 16 for a trained one (master, gradient, two moments), 4 for a frozen one, 2 for the
+    copy; masters and optimizer are shared out over the processes. Activations grow with layers times width,
+    about the 0.7th power of the parameters; recomputation keeps the layers' inputs and one layer's inside.
+    Logits stand four times, in 4 or 2 bytes.
     """
-    n, shares = config.policy.n_parameters, config.hardware.processes
-    states = n * (16 if full else 4.5) / shares
-    longest = config.contexts.max_prompt_tokens + config.grpo.max_completion_tokens
-    activations = rows * longest * 2 * 150_000 / 8
-    return (states + 2 * n + activations) / GIB
+    n = config.policy.n_parameters
+    states = n * (16 if full else 4.5) / config.hardware.processes
+    activations = tokens * KEPT * float((n / SMALL) ** 0.7) * (0.06 if recomputed else 1)
+    logits = predicted * 150_000 * 14
+    return (states + 2 * n + activations + logits) / GIB
