@@ -29,7 +29,6 @@ from loriner.runtime.base import Runtime
 from loriner.runtime.host import LocalRuntime
 from loriner.runtime.levels import require
 from loriner.store.database import Store
-from loriner.store.hold import holding
 from loriner.store.registry import Registry
 from loriner.tasks.base import Task
 from loriner.tasks.jsonl import from_jsonl
@@ -129,13 +128,10 @@ class Workspace:
                 command, config=self.settings.as_json(), seed=self.settings.seed, parent=parent
             )
         else:
-            run_id = self.store.run(resume).id
-        with holding(self.settings.home, run_id):
-            if resume is not None:
-                self.store.resume_run(run_id)
-                n_scored = sum(trial.score is not None for trial in self.store.trials(run_id))
-                self.meter.add_past(self.store.usage(run_id), n_scored)
-            yield from self._recorded(run_id, command if parent is None else "")
+            run_id = self.store.resume_run(resume).id
+            n_scored = sum(trial.score is not None for trial in self.store.trials(run_id))
+            self.meter.add_past(self.store.usage(run_id), n_scored)
+        yield from self._recorded(run_id, command if parent is None else "")
 
     def _recorded(self, run_id: str, command: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """The id and the summary, once; the row then says how it ended. `command` goes on after a cap."""

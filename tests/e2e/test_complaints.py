@@ -265,6 +265,7 @@ def test_05_killed_at_any_moment_nothing_is_lost_or_paid_again_and_the_numbers_a
         acknowledged = scored(home, run)
         process.kill()
         process.communicate(timeout=60)
+        assert runs(loriner)[0]["status"] == "killed"
         assert all(trial in scored(home, run) for trial in [*known, *acknowledged])
         assert not repeated(stub, since, known)
         known = scored(home, run)
@@ -321,8 +322,13 @@ def test_05_two_processes_never_work_on_one_run(
     assert runs(loriner)[0]["status"] == "running"
     process.kill()
     process.communicate(timeout=60)
+    assert loriner("runs", "watch", run).returncode == 0  # nothing more comes of it
     stub.delay_s = 0.0
-    assert loriner("evaluate", "--resume", run).returncode == 0
+    again = loriner("evaluate", str(folder), "--solver", stub.url, "--resume", run, "--limit", "3")
+    assert again.returncode == 0
+    assert [line for line in again.stderr.splitlines() if line.startswith("note:")] == [
+        "note: a run that is taken up keeps its own settings: evaluate.limit stays None, not 3"
+    ]
     assert list((home / "running").iterdir()) == []
 
 

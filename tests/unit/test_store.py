@@ -89,7 +89,7 @@ async def test_a_reopened_store_knows_everything(tmp_path: Path) -> None:
 
     again = Store.open(tmp_path)
     row = again.run(run)
-    assert (row.command, row.status, row.config, row.seed) == ("adapt", "running", {"rounds": 2}, 5)
+    assert (row.command, row.status, row.config, row.seed) == ("adapt", "killed", {"rounds": 2}, 5)
     assert row.parent == "20260101-000000-abcd"
     assert again.harness(HARNESS.id[:8]) == HARNESS
     assert [(event.kind, event.data) for event in again.events(run)] == [

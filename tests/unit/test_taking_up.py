@@ -15,15 +15,15 @@ from loriner.errors import BudgetReached, ConfigError, NotOnRecord, PromptRefuse
 from loriner.models.base import Message, ModelRequest, facts_of, request_of
 from loriner.models.recorded import Record, RecordedModel
 from loriner.records import Call, Harness
-from loriner.store.hold import FOLDER, holding
+from loriner.store.hold import FOLDER, Hold, is_held
 
 HOLDER = """
 import sys
 from pathlib import Path
-from loriner.store.hold import holding
-with holding(Path(sys.argv[1]), "run"):
-    print("held", flush=True)
-    sys.stdin.read()
+from loriner.store.hold import Hold
+Hold.take(Path(sys.argv[1]), "run")
+print("held", flush=True)
+sys.stdin.read()
 """
 ASKED = ModelRequest(messages=(Message("user", "q"),), temperature=0.5, max_tokens=9, stop=("x",), seed=3)
 TWICE = Harness(
@@ -41,15 +41,16 @@ def holder(home: Path) -> subprocess.Popen[str]:
 
 
 def test_a_run_is_held_by_one_process_until_it_ends_however_it_ends(tmp_path: Path) -> None:
+    assert not is_held(tmp_path, "run")
     process = holder(tmp_path)
-    with pytest.raises(ConfigError, match="another process works on run run"), holding(tmp_path, "run"):
-        pass
-    with holding(tmp_path, "other"):
-        pass
+    assert is_held(tmp_path, "run") and not is_held(tmp_path, "other")
+    with pytest.raises(ConfigError, match="another process works on run run"):
+        Hold.take(tmp_path, "run")
+    Hold.take(tmp_path, "other").release()
     process.kill()
     process.communicate()
-    with holding(tmp_path, "run"):
-        pass
+    assert not is_held(tmp_path, "run")
+    Hold.take(tmp_path, "run").release()
     assert list((tmp_path / FOLDER).iterdir()) == []
 
 

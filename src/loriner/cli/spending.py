@@ -30,7 +30,8 @@ def earlier(
 ) -> Settings:
     """The settings of the run that is resumed or replayed, or those given if none is.
 
-    Only home, budget and, for a replay, the harness are taken from now.
+    Only home, budget and, for a replay, the harness are taken from now. What else is asked now and was not
+    then is told on stderr: it changes nothing.
 
     Raises:
         ConfigError: no such run, one of another command, or both are asked.
@@ -54,8 +55,35 @@ def earlier(
         fit = f"loriner compare --resume {within}" if within else f"loriner {row.command}"
         raise ConfigError(f"run {row.id} cannot be taken up by `{command}`: it belongs to `{fit}`")
     then = Settings.model_validate(row.config)
+    for name in _unheard(settings, then):
+        typer.echo(f"note: a run that is taken up keeps its own settings: {name}", err=True)
     then = then.model_copy(update={"home": settings.home, "budget": settings.budget})
     return changed(then, adapt={"harness": harness}) if replay else then
+
+
+def _unheard(now: Settings, then: Settings) -> list[str]:
+    """What is set now and was not then, but for the program, which a run knows by its id."""
+    from loriner.config import Settings
+
+    default, was = _leaves(Settings()), _leaves(then)
+    if was["evaluate.suite"] is None:  # `evaluate` on one task keeps its name where `adapt` does
+        was["evaluate.suite"] = was["adapt.task"]
+    return [
+        f"{name} stays {was.get(name)}, not {value}"
+        for name, value in _leaves(now).items()
+        if value not in (default.get(name), was.get(name))
+        and name.partition(".")[0] not in ("home", "budget")
+        and not name.endswith((".harness", ".harnesses"))
+    ]
+
+
+def _leaves(settings: Settings) -> dict[str, Any]:
+    """Each value under its name, such as `adapt.rounds`."""
+    return {
+        f"{table}.{name}" if name else table: value
+        for table, within in settings.as_json().items()
+        for name, value in (within.items() if isinstance(within, dict) else [("", within)])
+    }
 
 
 def print_estimate(given: Globals, found: Estimate) -> None:

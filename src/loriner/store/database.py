@@ -7,6 +7,7 @@ same time share a commit. Any number of processes may read and write one store o
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from loriner.records import Context, Harness, Rollout, Trial, Usage
 from loriner.store.connection import FILE_NAME, connect, migrate, migrations
 from loriner.store.contexts import context_fact, find_contexts
 from loriner.store.events import Event, event_fact, find_events
+from loriner.store.hold import Hold, is_held
 from loriner.store.queries import (
     Tally,
     find_harness,
@@ -27,7 +29,17 @@ from loriner.store.queries import (
 )
 from loriner.store.reader import Reader
 from loriner.store.rows import Part, harness_fact, reply_fact, rollout_fact, trial_fact
-from loriner.store.runs import RunRow, find_run, finish_fact, list_below, list_runs, resume_fact, start_fact
+from loriner.store.runs import (
+    KILLED,
+    RunRow,
+    find_run,
+    finish_fact,
+    list_below,
+    list_runs,
+    new_run_id,
+    resume_fact,
+    start_fact,
+)
 from loriner.store.writer import Writer
 
 
@@ -40,6 +52,7 @@ class Store:
         self.reader = Reader(path)
         """For the other modules of this package, which ask in SQL."""
         self._writer: Writer | None = None
+        self._holds: dict[str, Hold] = {}
         self._closed = False
 
     @classmethod
@@ -66,6 +79,8 @@ class Store:
         if not self._closed:
             self._closed = True
             self.reader.close()
+            for run_id in tuple(self._holds):
+                self._let_go(run_id)
             if self._writer:  # last, since SQLite folds its log into the file when a writer is the last to go
                 self._writer.close()
 
@@ -80,32 +95,51 @@ class Store:
         row = self.reader.row("SELECT n FROM runs WHERE id = ?", (run_id,))
         return row[0] if row else -1
 
-    # Runs
+    # Runs. Whoever starts or resumes one holds it until it is finished, or the store or the process ends.
 
     def start_run(
         self, command: str, *, config: Mapping[str, Any], seed: int, parent: str | None = None
     ) -> str:
         """The id of a new run, e.g. `20261129-182403-k3f9`; ids sort by time."""
-        run_id: str = self._writing().record_now(start_fact(command, config, seed, parent))
-        return run_id
+        while True:
+            run_id = new_run_id()
+            self._take(run_id)
+            if self._writing().record_now(start_fact(run_id, command, config, seed, parent)):
+                return run_id
+            self._let_go(run_id)
 
     def resume_run(self, run_id: str) -> RunRow:
         """The run, which now runs again in a new session.
 
         Raises:
-            ConfigError: there is no such run; names the nearest.
+            ConfigError: there is no such run, and the nearest; or another process works on it.
         """
         run = self.run(run_id)
+        self._take(run.id)
         self._writing().record_now(resume_fact(run.id))
         return self.run(run.id)
 
     def finish_run(self, run_id: str, status: str, summary: Mapping[str, Any]) -> None:
         """Records how a run ended: `done`, `failed`, `interrupted` or `budget`."""
         self._writing().record_now(finish_fact(run_id, status, summary))
+        self._let_go(run_id)
+
+    def _take(self, run_id: str) -> None:
+        self._holds[run_id] = Hold.take(self.path.parent, run_id)
+
+    def _let_go(self, run_id: str) -> None:
+        if run_id in self._holds:
+            self._holds.pop(run_id).release()
+
+    def _standing(self, run: RunRow) -> RunRow:
+        """The row as it stands: `killed`, where it is recorded as running and nobody works on it."""
+        if run.status == "running" and not is_held(self.path.parent, run.id):
+            return replace(run, status=KILLED)
+        return run
 
     def runs(self, limit: int = 50) -> list[RunRow]:
         """The latest runs, newest first, without the arms of comparisons."""
-        return list_runs(self.reader, limit)
+        return [self._standing(run) for run in list_runs(self.reader, limit)]
 
     def runs_below(self, run_id: str) -> list[str]:
         """The ids of the runs below a run, oldest first: the arms of a comparison."""
@@ -117,7 +151,7 @@ class Store:
         Raises:
             ConfigError: no run, or more than one, is called so.
         """
-        return find_run(self.reader, run_id_or_prefix)
+        return self._standing(find_run(self.reader, run_id_or_prefix))
 
     # Trials
 

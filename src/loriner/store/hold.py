@@ -4,48 +4,71 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from loriner.errors import ConfigError
 
 FOLDER = "running"
 """Below the home: one empty file for each run that is being worked on."""
+PATIENCE_S = 0.2
+"""Wall time to try for: a reader that looks holds the lock for an instant."""
 
 
-@contextmanager
-def holding(home: Path, run_id: str) -> Iterator[None]:
-    """Keeps every other process off the run while the block runs. A killed process holds nothing.
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A run that this process works on. A killed process holds nothing."""
 
-    Raises:
-        ConfigError: another process works on the run.
-    """
-    path = home / FOLDER / run_id
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = _locked(path)
+    path: Path
+    descriptor: int
+
+    @classmethod
+    def take(cls, home: Path, run_id: str) -> Hold:
+        """Keeps every other process off the run until it is released.
+
+        Raises:
+            ConfigError: another process works on the run.
+        """
+        path = home / FOLDER / run_id
+        path.parent.mkdir(parents=True, exist_ok=True)
+        until = time.monotonic() + PATIENCE_S
+        while True:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            if _locked(descriptor, fcntl.LOCK_EX) and _stands(descriptor, path):
+                return cls(path, descriptor)
+            os.close(descriptor)  # or its last holder removed it between our opening and our locking
+            if time.monotonic() > until:
+                raise ConfigError(
+                    f"another process works on run {run_id}: stop it, or wait for its end "
+                    f"(loriner runs watch {run_id})"
+                )
+            time.sleep(PATIENCE_S / 20)
+
+    def release(self) -> None:
+        """Lets others have the run."""
+        self.path.unlink(missing_ok=True)
+        os.close(self.descriptor)
+
+
+def is_held(home: Path, run_id: str) -> bool:
+    """Whether a process works on the run."""
     try:
-        yield
+        descriptor = os.open(home / FOLDER / run_id, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        return not _locked(descriptor, fcntl.LOCK_SH)
     finally:
-        path.unlink(missing_ok=True)
         os.close(descriptor)
 
 
-def _locked(path: Path) -> int:
-    """An open descriptor that locks the file which now stands at `path`."""
-    while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            raise ConfigError(
-                f"another process works on run {path.name}: stop it, or wait for its end "
-                f"(loriner runs watch {path.name})"
-            ) from None
-        if _stands(descriptor, path):
-            return descriptor
-        os.close(descriptor)  # its last holder removed it between our opening and our locking
+def _locked(descriptor: int, kind: int) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _stands(descriptor: int, path: Path) -> bool:

@@ -17,7 +17,9 @@ from loriner.store.reader import Reader
 from loriner.store.writer import Batch, Fact
 
 STATUSES = ("running", "done", "failed", "interrupted", "budget")
-"""How a run stands. A process that was killed leaves `running`."""
+"""How a run stands, as it is recorded. A process that was killed leaves `running`."""
+KILLED = "killed"
+"""How a run stands that is recorded as running while no process works on it."""
 _LETTERS = "23456789abcdefghjkmnpqrstvwxyz"
 
 
@@ -28,7 +30,7 @@ class RunRow:
     id: str
     command: str
     status: str
-    """One of `STATUSES`."""
+    """One of `STATUSES`, or `KILLED`."""
     config: Mapping[str, Any]
     """The resolved configuration it was started with."""
     seed: int
@@ -49,21 +51,20 @@ def new_run_id() -> str:
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{chance}"
 
 
-def start_fact(command: str, config: Mapping[str, Any], seed: int, parent: str | None) -> Fact:
-    """Records a new run with its first session; its id comes back."""
+def start_fact(run_id: str, command: str, config: Mapping[str, Any], seed: int, parent: str | None) -> Fact:
+    """Records a new run with its first session. False where the id is taken."""
     text = json.dumps(dict(config), default=str)
 
-    def fact(batch: Batch) -> str:
-        run_id = new_run_id()
-        while batch.execute("SELECT 1 FROM runs WHERE id = ?", (run_id,)).fetchone():
-            run_id = new_run_id()
+    def fact(batch: Batch) -> bool:
+        if batch.execute("SELECT 1 FROM runs WHERE id = ?", (run_id,)).fetchone():
+            return False
         batch.execute(
             "INSERT INTO runs (id, command, status, config, seed, parent, started) "
             "VALUES (?, ?, 'running', ?, ?, ?, ?)",
             (run_id, command, text, seed, parent, now()),
         )
         _open_session(batch, batch.run(run_id))
-        return run_id
+        return True
 
     return fact
 
