@@ -47,6 +47,9 @@ def test_a_comparison_that_ran_out_of_budget_is_resumed_to_the_same_tables(
     assert made.returncode == 0, made.stderr
     assert document["verdict"] in made.stdout
     assert "Modes at equal cost" in file.read_text(encoding="utf-8")
+    shown = loriner("runs", "show", run["run"]).stdout
+    assert all(word in shown for word in ("sequential", "sampling", document["arms"][0]["run"]))
+    assert "Candidates" not in shown  # a comparison has none of its own
     watched = loriner("runs", "watch", run["run"])
     assert watched.returncode == 0 and "sampling" in watched.stdout
     arm = document["arms"][0]["run"]

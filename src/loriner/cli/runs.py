@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from loriner.cli.globals import Globals
-from loriner.cli.watching import watch
+from loriner.cli.watching import arms, watch
 
 if TYPE_CHECKING:
     from loriner.records import Usage
@@ -59,7 +59,7 @@ def _spent(store: Store, run_id: str) -> Usage:
 def show(
     context: typer.Context, run: Annotated[str, typer.Argument(help="A run id, or its beginning.")]
 ) -> None:
-    """One run: its candidates with codes and scores, its trials by status, its bill."""
+    """One run: its bill, its candidates with codes and its trials by status, or the arms of a comparison."""
     from loriner.cli import documents, render
 
     given: Globals = context.obj
@@ -67,17 +67,22 @@ def show(
         row = store.run(run)
         trials = store.trials(row.id)
         rollouts = store.rollouts(row.id)
-        spent = store.usage(row.id)
+        spent, below = _spent(store, row.id), store.runs_below(row.id)
+        compared = arms(store, row.id) if below else None
     if given.json:
         documents.emit(
             {
                 **documents.run(row, spent),
+                "arms": below,
                 "candidates": [documents.rollout(each) for each in rollouts],
                 "trials": [documents.trial(each) for each in trials],
             }
         )
         return
     render.table(f"Run {row.id}", ["what", "value"], _facts(row, spent))
+    if compared is not None:
+        render.console().print(compared)
+        return
     render.table(
         "Candidates",
         ["context", "index", "outcome", "harness"],

@@ -78,14 +78,15 @@ def view(store: Store, run_id: str) -> RenderableType:
     task = told.start.task if told.start else str(row.summary.get("task", ""))
     head = f"{row.id}  {row.command} {task}  {row.status}  {row.seconds:.0f} s  {spent.calls:,} model calls"
     if told.arms:
-        return Group(Text(head, style="bold"), _arms(store, run_id))
+        return Group(Text(head, style="bold"), arms(store, run_id))
     parts: list[RenderableType] = [Text(head, style="bold")]
     if told.rounds:
         parts.append(_rounds(store, run_id))
     return Group(*parts, _trials(store, run_id))
 
 
-def _arms(store: Store, run_id: str) -> RenderableType:
+def arms(store: Store, run_id: str) -> RenderableType:
+    """The arms of a comparison: how each stands, and the run that records it."""
     from loriner.trail import trail
 
     rows = []

@@ -41,7 +41,8 @@ def remarks(comparison: Comparison) -> tuple[str, ...]:
     ]
     n_seeds = len({arm.seed for arm, _ in comparison.arms})
     if n_seeds < 3:
-        said.append(f"{n_seeds} seed{'s' if n_seeds > 1 else ''} say little about the spread between runs.")
+        few = f"{n_seeds} seeds say" if n_seeds > 1 else "1 seed says"
+        said.append(f"{few} little about the spread between runs.")
     return tuple(said)
 
 
