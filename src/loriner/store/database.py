@@ -79,10 +79,10 @@ class Store:
         if not self._closed:
             self._closed = True
             self.reader.close()
-            for run_id in tuple(self._holds):
-                self._let_go(run_id)
             if self._writer:  # last, since SQLite folds its log into the file when a writer is the last to go
                 self._writer.close()
+            for run_id in tuple(self._holds):
+                self._let_go(run_id)
 
     def _writing(self) -> Writer:
         if self._closed:
@@ -133,9 +133,10 @@ class Store:
 
     def _standing(self, run: RunRow) -> RunRow:
         """The row as it stands: `killed`, where it is recorded as running and nobody works on it."""
-        if run.status == "running" and not is_held(self.path.parent, run.id):
-            return replace(run, status=KILLED)
-        return run
+        if run.status != "running" or is_held(self.path.parent, run.id):
+            return run
+        run = find_run(self.reader, run.id)  # it may have ended between the two looks
+        return replace(run, status=KILLED) if run.status == "running" else run
 
     def runs(self, limit: int = 50) -> list[RunRow]:
         """The latest runs, newest first, without the arms of comparisons."""
