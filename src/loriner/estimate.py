@@ -114,6 +114,22 @@ def total(parts: Sequence[Estimate]) -> Estimate:
     )
 
 
+def of_comparison(episodes: Sequence[Estimate], n_arms: int) -> Estimate:
+    """What arms would take that are each given the calls of one episode, on every task.
+
+    At least: one arm a task pays, and the others find its replies in the cache. At most: the others spend
+    their calls on trials of one call.
+    """
+    one, share = total(episodes), Range(1, n_arms)
+    return Estimate(
+        trials=Range(one.trials.low, one.trials.high + (n_arms - 1) * one.calls.high),
+        calls=one.calls * share,
+        prompt_tokens=one.prompt_tokens * share,
+        completion_tokens=one.completion_tokens * share,
+        usd=None if one.usd is None else one.usd * share,
+    )
+
+
 def _n(questions: Sequence[Question], most: int) -> int:
     return min(len(questions), most)
 

@@ -20,16 +20,33 @@ def settled(document: dict[str, Any]) -> dict[str, Any]:
     return {**document, "run": "", "arms": arms}
 
 
+def test_a_dry_run_of_a_comparison_tells_what_it_would_take_and_asks_nothing(
+    loriner: Command, folder: Path, stub: Stub
+) -> None:
+    command = ["--solver", stub.url, *SIZES, "--dry-run", "--json"]
+    one = json.loads(loriner("adapt", str(folder), *command).stdout)
+    many = loriner("compare", str(folder), "--modes", "sequential,sampling", "--seeds", "3", *command)
+    told = json.loads(many.stdout)
+    assert told["calls"] == {"low": one["calls"]["low"], "high": 6 * one["calls"]["high"]}
+    assert (
+        told["trials"]["low"] == one["trials"]["low"] and told["trials"]["high"] > 3 * one["trials"]["high"]
+    )
+    assert told["usd"] is None and stub.calls == []
+
+
 def test_a_comparison_that_ran_out_of_budget_is_resumed_to_the_same_tables(
     loriner: Command, folder: Path, stub: Stub, tmp_path: Path
 ) -> None:
     command = ["compare", str(folder), "--solver", stub.url, "--seeds", "1", *SIZES]
-    stopped = loriner(*command, "--modes", "sequential,sampling", "--set", "budget.calls=16")
+    refused = loriner(*command, "--max-calls", "23")
+    assert refused.returncode == 2 and "Give --max-calls 24 or more" in refused.stderr
+    assert json.loads(loriner("runs", "list", "--json").stdout) == [] == stub.calls
+    stopped = loriner(*command, "--modes", "sequential,sampling", "--max-calls", "24")
     assert stopped.returncode == 4, stopped.stderr
     runs = json.loads(loriner("runs", "list", "--json").stdout)
     (run,) = runs
     assert (run["command"], run["status"]) == ("compare", "budget")
-    assert run["usage"]["calls"] >= 16
+    assert run["usage"]["calls"] == 24 and f"loriner compare --resume {run['run']}" in stopped.stderr
     resumed = loriner("compare", "--resume", run["run"], "--json")
     assert resumed.returncode == 0, resumed.stderr
     assert ", sampling, seed 0:" in resumed.stderr

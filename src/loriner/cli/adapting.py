@@ -18,6 +18,7 @@ from loriner.cli.spending import (
     NoCache,
     Replay,
     Resume,
+    caps,
     earlier,
     print_estimate,
 )
@@ -109,13 +110,7 @@ def adapt(
             **ablations(no_history, no_traces, scores_only),
         },
         sinks=sinks or None,
-        budget={
-            "usd": max_usd,
-            "calls": max_calls,
-            "tokens": max_tokens,
-            "minutes": max_minutes,
-            "trials": max_trials,
-        },
+        budget=caps(max_usd, max_calls, max_tokens, max_trials, max_minutes),
     )
     settings = earlier(settings, "adapt", resume, replay, harness)
     if dry_run:

@@ -18,11 +18,23 @@ from loriner.cli.adapting import (
     plan_of,
 )
 from loriner.cli.globals import Globals
-from loriner.cli.spending import earlier
+from loriner.cli.spending import (
+    DryRun,
+    MaxCalls,
+    MaxMinutes,
+    MaxTokens,
+    MaxTrials,
+    MaxUsd,
+    NoCache,
+    caps,
+    earlier,
+    print_estimate,
+)
 
 if TYPE_CHECKING:
     from loriner.compare import Entry
     from loriner.config import Settings
+    from loriner.estimate import Estimate
     from loriner.workspace import Workspace
 
 
@@ -59,6 +71,13 @@ def compare(
     no_traces: NoTraces = False,
     scores_only: ScoresOnly = False,
     sinks: SinkOption = None,
+    max_usd: MaxUsd = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_trials: MaxTrials = None,
+    max_minutes: MaxMinutes = None,
+    no_cache: NoCache = False,
+    dry_run: DryRun = False,
     resume: Annotated[str | None, typer.Option(help="Go on with a comparison that was stopped.")] = None,
     allow_reduced: Annotated[
         bool, typer.Option("--allow-reduced", help="Accept a sandbox below level 2.")
@@ -68,6 +87,7 @@ def compare(
     given: Globals = context.obj
     settings = given.settings(
         allow_reduced=True if allow_reduced else None,
+        cache=False if no_cache else None,
         compare={
             "tasks": tasks or None,
             "modes": modes.split(",") if modes else None,
@@ -87,22 +107,41 @@ def compare(
             **ablations(no_history, no_traces, scores_only),
         },
         sinks=sinks or None,
+        budget=caps(max_usd, max_calls, max_tokens, max_trials, max_minutes),
     )
     settings = earlier(settings, "compare", resume, None)
+    found = asyncio.run(_estimate(settings))  # refuses caps that cannot be kept or fit nothing
+    if dry_run:
+        print_estimate(given, found)
+        return
     run_id = asyncio.run(_compare(settings, given, resume))
     _print_comparison(given, run_id)
+
+
+async def _estimate(settings: Settings) -> Estimate:
+    from loriner.config import changed
+    from loriner.estimate import of_adaptation, of_comparison
+    from loriner.workspace import named, task_of
+
+    named(settings.adapt.solver, "solver", "--solver")
+    episodes = []
+    for name in _names(settings):
+        task = task_of(changed(settings, adapt={"task": name}))
+        try:
+            episodes.append(of_adaptation(settings, task, plan_of(settings.adapt)))
+        finally:
+            await task.close()
+    return of_comparison(episodes, n_arms=len(set(settings.compare.modes)) * settings.compare.seeds)
 
 
 async def _compare(settings: Settings, given: Globals, resume: str | None) -> str:
     from loriner.cli.progress import watching
     from loriner.compare import Terms
     from loriner.compare import compare as run_comparison
-    from loriner.estimate import require_priced
     from loriner.report.sinks.telling import chosen, sinking
     from loriner.runtime.levels import NEEDED
     from loriner.workspace import named, workspace
 
-    require_priced(settings)
     sinks = chosen(settings.sinks)
     wanted = settings.compare
     terms = Terms(

@@ -19,6 +19,7 @@ from loriner.cli.spending import (
     NoCache,
     Replay,
     Resume,
+    caps,
     earlier,
     print_estimate,
 )
@@ -87,13 +88,7 @@ def evaluate(
             "limit": limit,
             "samples": samples,
         },
-        budget={
-            "usd": max_usd,
-            "calls": max_calls,
-            "tokens": max_tokens,
-            "trials": max_trials,
-            "minutes": max_minutes,
-        },
+        budget=caps(max_usd, max_calls, max_tokens, max_trials, max_minutes),
     )
     settings = earlier(settings, "evaluate", resume, replay)
     if replay is not None and harness:

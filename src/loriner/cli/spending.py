@@ -25,6 +25,13 @@ NoCache = Annotated[bool, typer.Option("--no-cache", help="Ask again what was as
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what it would take, and stop.")]
 
 
+def caps(
+    usd: float | None, calls: int | None, tokens: int | None, trials: int | None, minutes: float | None
+) -> dict[str, float | None]:
+    """The `--max-…` options as settings."""
+    return {"usd": usd, "calls": calls, "tokens": tokens, "trials": trials, "minutes": minutes}
+
+
 def earlier(
     settings: Settings, command: str, resume: str | None, replay: str | None, harness: str | None = None
 ) -> Settings:

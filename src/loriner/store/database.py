@@ -79,7 +79,9 @@ class Store:
         if not self._closed:
             self._closed = True
             self.reader.close()
-            if self._writer:  # last, since SQLite folds its log into the file when a writer is the last to go
+            if (
+                self._writer
+            ):  # after the reader: SQLite folds its log into the file when a writer is the last to go
                 self._writer.close()
             for run_id in tuple(self._holds):
                 self._let_go(run_id)
