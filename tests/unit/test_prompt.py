@@ -58,6 +58,7 @@ def test_ablations_hide_what_they_say() -> None:
     shown = context(feedback(), history=(past,), round=2)
     assert "Ask twice" not in messages(shown, shown=Shown(history=False))[1].content
     bare = messages(shown, shown=Shown(traces=False))[1].content
+    assert bare.endswith("Find the most frequent cause of failure, then give edit blocks that remove it.")
     assert "expected" not in bare
     assert "Mean score" in bare
     assert "expected" not in messages(shown, shown=Shown(targets=False))[1].content

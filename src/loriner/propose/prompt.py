@@ -25,7 +25,7 @@ TOKEN_BUDGET = 6_000
 SYSTEM = (files("loriner.propose") / "system.txt").read_text(encoding="utf-8").rstrip()
 """Role, interface, edit format and an example on another program: the fixed head of every prompt."""
 
-CLOSING = "Find the most frequent cause of failure in the trials above, then give edit blocks that remove it."
+CLOSING = "Find the most frequent cause of failure{where}, then give edit blocks that remove it."
 
 Count = Callable[[str], int]
 
@@ -99,12 +99,12 @@ def _body(context: Context, shown: Shown) -> str:
         f"# Program\n```python\n{context.harness.source}```",
         f"# Result\n{_result(context)}",
     ]
-    if shown.traces:
-        parts += _trials(context, shown)
+    trials = _trials(context, shown) if shown.traces else []
+    parts += trials
     if shown.history and context.history and shown.past:
         past = "\n".join(_past(each) for each in context.history[-shown.past :])
         parts.append(f"# Earlier revisions\n{past}")
-    parts.append(f"# Now\n{CLOSING}")
+    parts.append(f"# Now\n{CLOSING.format(where=' in the trials above' if trials else '')}")
     return "\n\n".join(parts)
 
 
