@@ -48,6 +48,17 @@ class Terms:
     plan: Plan = field(default_factory=Plan)
     """How `sequential` searches; the others differ as their mode says."""
 
+    def require_fair(self, *, cached: bool) -> None:
+        """Raises `ConfigError` where nothing says what is held equal, or the reply cache makes it unequal."""
+        if self.amount is None and "sequential" not in self.modes:
+            raise ConfigError(
+                "nothing says how much each mode may use: add the mode sequential, or give --allowance"
+            )
+        if self.unit == "usd" and cached:
+            raise ConfigError(
+                "--equal usd cannot be kept with the reply cache, whose replies are free: add --no-cache"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -72,14 +83,7 @@ async def compare(
         ConfigError: the terms cannot be met.
         LorinerError: as `adapt`; the run can be resumed.
     """
-    if terms.amount is None and "sequential" not in terms.modes:
-        raise ConfigError(
-            "nothing says how much each mode may use: add the mode sequential, or give --allowance"
-        )
-    if terms.unit == "usd" and opened.settings.cache:
-        raise ConfigError(
-            "--equal usd cannot be kept with the reply cache, whose replies are free: add --set cache=false"
-        )
+    terms.require_fair(cached=opened.settings.cache)
     for number in range(terms.n_seeds):
         for entry in entries:
             seeded = opened.seeded(opened.settings.seed + number)

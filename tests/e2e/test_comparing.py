@@ -32,6 +32,8 @@ def test_a_dry_run_of_a_comparison_tells_what_it_would_take_and_asks_nothing(
         told["trials"]["low"] == one["trials"]["low"] and told["trials"]["high"] > 3 * one["trials"]["high"]
     )
     assert told["usd"] is None and stub.calls == []
+    unequal = loriner("compare", str(folder), "--modes", "sampling", *command)
+    assert unequal.returncode == 2 and "give --allowance" in unequal.stderr
 
 
 def test_a_comparison_that_ran_out_of_budget_is_resumed_to_the_same_tables(

@@ -118,7 +118,7 @@ async def test_terms_that_cannot_be_met_are_refused_before_anything_runs(tmp_pat
     entries = [Entry(Words(24), SEED)]
     for terms, words in (
         (Terms(modes=("independent",), plan=PLAN), "--allowance"),
-        (Terms(unit="usd", plan=PLAN), "cache=false"),
+        (Terms(unit="usd", plan=PLAN), "--no-cache"),
     ):
         with pytest.raises(ConfigError, match=words):
             await compare(place, entries, place.model("solver"), terms, run_id="none")

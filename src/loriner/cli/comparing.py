@@ -32,7 +32,7 @@ from loriner.cli.spending import (
 )
 
 if TYPE_CHECKING:
-    from loriner.compare import Entry
+    from loriner.compare import Entry, Terms
     from loriner.config import Settings
     from loriner.estimate import Estimate
     from loriner.workspace import Workspace
@@ -124,27 +124,23 @@ async def _estimate(settings: Settings) -> Estimate:
     from loriner.workspace import named, task_of
 
     named(settings.adapt.solver, "solver", "--solver")
+    terms = _terms(settings)
+    terms.require_fair(cached=settings.cache)
     episodes = []
     for name in _names(settings):
         task = task_of(changed(settings, adapt={"task": name}))
         try:
-            episodes.append(of_adaptation(settings, task, plan_of(settings.adapt)))
+            episodes.append(of_adaptation(settings, task, terms.plan))
         finally:
             await task.close()
-    return of_comparison(episodes, n_arms=len(set(settings.compare.modes)) * settings.compare.seeds)
+    return of_comparison(episodes, n_arms=len(terms.modes) * terms.n_seeds)
 
 
-async def _compare(settings: Settings, given: Globals, resume: str | None) -> str:
-    from loriner.cli.progress import watching
+def _terms(settings: Settings) -> Terms:
     from loriner.compare import Terms
-    from loriner.compare import compare as run_comparison
-    from loriner.report.sinks.telling import chosen, sinking
-    from loriner.runtime.levels import NEEDED
-    from loriner.workspace import named, workspace
 
-    sinks = chosen(settings.sinks)
     wanted = settings.compare
-    terms = Terms(
+    return Terms(
         modes=tuple(dict.fromkeys(wanted.modes)),
         n_seeds=wanted.seeds,
         unit=wanted.equal,
@@ -152,6 +148,16 @@ async def _compare(settings: Settings, given: Globals, resume: str | None) -> st
         temperature=wanted.temperature,
         plan=plan_of(settings.adapt),
     )
+
+
+async def _compare(settings: Settings, given: Globals, resume: str | None) -> str:
+    from loriner.cli.progress import watching
+    from loriner.compare import compare as run_comparison
+    from loriner.report.sinks.telling import chosen, sinking
+    from loriner.runtime.levels import NEEDED
+    from loriner.workspace import named, workspace
+
+    sinks = chosen(settings.sinks)
     async with workspace(settings, "comparing", needed_level=NEEDED) as opened:
         solver = opened.model(named(settings.adapt.solver, "solver", "--solver"))
         entries = [_entry(opened, settings, name) for name in _names(settings)]
@@ -159,7 +165,9 @@ async def _compare(settings: Settings, given: Globals, resume: str | None) -> st
             with opened.run("compare", resume=resume) as (run_id, summary), ExitStack() as stack:
                 watch = stack.enter_context(watching(given.verbosity))
                 observe = stack.enter_context(sinking(sinks, run_id, watch, home=settings.home))
-                await run_comparison(opened, entries, solver, terms, run_id=run_id, observe=observe)
+                await run_comparison(
+                    opened, entries, solver, _terms(settings), run_id=run_id, observe=observe
+                )
                 summary |= {"task": ", ".join(each.task.name for each in entries)}
         finally:
             for each in entries:
