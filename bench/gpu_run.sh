@@ -107,7 +107,9 @@ rounds() { # PROPOSERS: one to five revisions in sequence
 }
 
 library() { # every harness of the library with the 0.5B model
-    $LORINER evaluate "$LIBRARY_SUITE" --harness library --solver "http://localhost:8003/v1::base" --limit "${LIMIT:-24}" \
+    local base
+    base=$(asked base)
+    $LORINER evaluate "$LIBRARY_SUITE" --harness library --solver "${base#*=}" --limit "${LIMIT:-24}" \
         -o "$WORK/results/library.md"
 }
 

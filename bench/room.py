@@ -11,7 +11,6 @@ import argparse
 import asyncio
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from loriner.config import Settings
@@ -34,7 +33,7 @@ async def measure(arguments: argparse.Namespace) -> dict[str, dict[str, object]]
         tasks = open_suite(arguments.families, ["canonical"], home=settings.home, training=True)
         try:
             with opened.run("bench room") as (run_id, _):
-                lab = replace(opened.evaluator(run_id, opened.model(arguments.solver)), several_tasks=True)
+                lab = opened.evaluator(run_id, opened.model(arguments.solver), several_tasks=True)
 
                 async def score(task_name: str, program: str) -> dict[str, float]:
                     task = tasks[task_name]

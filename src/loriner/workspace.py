@@ -158,8 +158,10 @@ class Workspace:
         """What a run cost; its seconds are wall time over all its sessions."""
         return replace(self.store.usage(run_id), seconds=self.store.run(run_id).seconds)
 
-    def evaluator(self, run_id: str, solver: Model, observe: Observer = silent) -> Evaluator:
-        """An evaluator whose trials belong to the run."""
+    def evaluator(
+        self, run_id: str, solver: Model, observe: Observer = silent, *, several_tasks: bool = False
+    ) -> Evaluator:
+        """An evaluator whose trials belong to the run, which may be over several tasks."""
         return Evaluator(
             runtime=self.runtime,
             solver=solver,
@@ -168,6 +170,7 @@ class Workspace:
             seed=self.settings.seed,
             limits=self.settings.limits,
             concurrency=self.settings.concurrency,
+            several_tasks=several_tasks,
             observe=observe,
             meter=self.meter,
         )

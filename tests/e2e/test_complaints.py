@@ -294,6 +294,7 @@ def test_05_equal_seeds_are_equal_runs_and_a_replay_asks_no_model(
     again = json.loads(done.stdout)
     assert settled(again) == settled(first) and again["run"] != first["run"]
     assert again["usage"]["calls"] == 0 and len(stub.calls) == before
+    assert "Candidates" in loriner("runs", "show", first["run"]).stdout, "a replay is no arm of a comparison"
 
 
 def test_05_a_replay_names_the_call_that_is_not_on_record(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from loriner.compare import Entry, Terms
     from loriner.config import Settings
     from loriner.estimate import Estimate
+    from loriner.tasks.base import Task
     from loriner.workspace import Workspace
 
 
@@ -110,29 +112,31 @@ def compare(
         budget=caps(max_usd, max_calls, max_tokens, max_trials, max_minutes),
     )
     settings = earlier(settings, "compare", resume, None)
-    found = asyncio.run(_estimate(settings))  # refuses caps that cannot be kept or fit nothing
     if dry_run:
-        print_estimate(given, found)
+        print_estimate(given, asyncio.run(_estimate(settings)))
         return
     run_id = asyncio.run(_compare(settings, given, resume))
     _print_comparison(given, run_id)
 
 
 async def _estimate(settings: Settings) -> Estimate:
-    from loriner.config import changed
-    from loriner.estimate import of_adaptation, of_comparison
-    from loriner.workspace import named, task_of
+    from loriner.workspace import named
 
     named(settings.adapt.solver, "solver", "--solver")
-    terms = _terms(settings)
-    terms.require_fair(cached=settings.cache)
-    episodes = []
-    for name in _names(settings):
-        task = task_of(changed(settings, adapt={"task": name}))
-        try:
-            episodes.append(of_adaptation(settings, task, terms.plan))
-        finally:
+    tasks = [_task(settings, name) for name in _names(settings)]
+    try:
+        return _expected(settings, _terms(settings), tasks)
+    finally:
+        for task in tasks:
             await task.close()
+
+
+def _expected(settings: Settings, terms: Terms, tasks: Sequence[Task]) -> Estimate:
+    """What the comparison would take. Refuses terms that are unequal, and caps that fit nothing."""
+    from loriner.estimate import of_adaptation, of_comparison
+
+    terms.require_fair(cached=settings.cache)
+    episodes = [of_adaptation(settings, task, terms.plan) for task in tasks]
     return of_comparison(episodes, n_arms=len(terms.modes) * terms.n_seeds)
 
 
@@ -157,17 +161,16 @@ async def _compare(settings: Settings, given: Globals, resume: str | None) -> st
     from loriner.runtime.levels import NEEDED
     from loriner.workspace import named, workspace
 
-    sinks = chosen(settings.sinks)
+    sinks, terms = chosen(settings.sinks), _terms(settings)
     async with workspace(settings, "comparing", needed_level=NEEDED) as opened:
         solver = opened.model(named(settings.adapt.solver, "solver", "--solver"))
         entries = [_entry(opened, settings, name) for name in _names(settings)]
         try:
+            _expected(settings, terms, [each.task for each in entries])
             with opened.run("compare", resume=resume) as (run_id, summary), ExitStack() as stack:
                 watch = stack.enter_context(watching(given.verbosity))
                 observe = stack.enter_context(sinking(sinks, run_id, watch, home=settings.home))
-                await run_comparison(
-                    opened, entries, solver, _terms(settings), run_id=run_id, observe=observe
-                )
+                await run_comparison(opened, entries, solver, terms, run_id=run_id, observe=observe)
                 summary |= {"task": ", ".join(each.task.name for each in entries)}
         finally:
             for each in entries:
@@ -184,12 +187,17 @@ def _names(settings: Settings) -> tuple[str, ...]:
     return spelt_out(given, settings.suites)
 
 
-def _entry(opened: Workspace, settings: Settings, name: str) -> Entry:
-    from loriner.compare import Entry
+def _task(settings: Settings, name: str) -> Task:
     from loriner.config import changed
     from loriner.workspace import task_of
 
-    task = task_of(changed(settings, adapt={"task": name}))
+    return task_of(changed(settings, adapt={"task": name}))
+
+
+def _entry(opened: Workspace, settings: Settings, name: str) -> Entry:
+    from loriner.compare import Entry
+
+    task = _task(settings, name)
     seed = opened.harness(settings.adapt.harness or f"library:{task.seed_harness}", task.name)
     return Entry(task, seed)
 

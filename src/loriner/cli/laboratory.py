@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import typer
@@ -51,8 +51,8 @@ async def laboratory(
         try:
             with opened.run(command, resume=resume) as (run_id, summary):
                 summary["tasks"] = sorted(tasks)
-                lab = opened.evaluator(run_id, opened.model(solver), _notes(given))
-                yield Laboratory(opened, tasks, replace(lab, several_tasks=True))
+                lab = opened.evaluator(run_id, opened.model(solver), _notes(given), several_tasks=True)
+                yield Laboratory(opened, tasks, lab)
         finally:
             for task in tasks.values():
                 await task.close()

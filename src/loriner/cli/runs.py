@@ -67,8 +67,9 @@ def show(
         row = store.run(run)
         trials = store.trials(row.id)
         rollouts = store.rollouts(row.id)
-        spent, below = _spent(store, row.id), store.runs_below(row.id)
-        compared = arms(store, row.id) if below else None
+        below = store.runs_below(row.id) if row.command == "compare" else []
+        spent = _spent(store, row.id)
+        compared = arms(store, row.id) if below and not given.json else None
     if given.json:
         documents.emit(
             {

@@ -79,9 +79,7 @@ class Store:
         if not self._closed:
             self._closed = True
             self.reader.close()
-            if (
-                self._writer
-            ):  # after the reader: SQLite folds its log into the file when a writer is the last to go
+            if self._writer:  # after the reader: the last writer to go folds SQLite's log into the file
                 self._writer.close()
             for run_id in tuple(self._holds):
                 self._let_go(run_id)
