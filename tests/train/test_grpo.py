@@ -241,6 +241,18 @@ def test_a_time_limit_ends_training_with_a_model(policy: Path, tmp_path: Path) -
     assert (model / "config.json").exists()
 
 
+def test_the_processes_part_at_the_end(policy: Path, tmp_path: Path) -> None:
+    """A group that is left open has its library warn of leaked resources in a training's last line."""
+    from torch import distributed
+
+    from loriner.train.grpo import train_grpo
+
+    distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
+    made = config(policy, tmp_path, max_minutes=1e-4)
+    train_grpo(made, str(policy), lambda epoch: EXERCISES, vowels, tell=quiet)
+    assert not distributed.is_initialized()
+
+
 @pytest.mark.parametrize("loss", ["grpo", "dr_grpo", "dapo"])
 def test_each_loss_by_name_moves_the_policy(policy: Path, tmp_path: Path, loss: str) -> None:
     import torch

@@ -94,6 +94,7 @@ def train_grpo(
     trainer.save_model(str(final))
     if trainer.is_world_process_zero():
         export_policy(base, final, config.grpo_model)
+    trainer.accelerator.end_training()
     return config.grpo_model
 
 

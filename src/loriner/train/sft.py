@@ -48,6 +48,7 @@ def train_sft(config: TrainConfig, tell: Callable[[str], None] = print) -> Path:
     if trainer.is_world_process_zero():
         jsonl.write(config.output / "sft" / "log.jsonl", trainer.state.log_history)
         export_policy(config.policy.base, adapter, config.sft_model)
+    trainer.accelerator.end_training()
     return config.sft_model
 
 
