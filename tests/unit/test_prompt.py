@@ -72,6 +72,24 @@ def test_the_budget_holds_and_the_program_is_never_cut(budget: int) -> None:
     assert context().harness.source in user.content
 
 
+def test_the_latest_revision_outlasts_all_but_one_trial() -> None:
+    trials = [feedback(Fault.REASONING, answer=f"{n}" * 90, error="z" * 900) for n in range(6)]
+    past = [
+        PastRevision(round=n, summary=f"Way {n}.", before=0.25, after=0.25, accepted=False) for n in range(5)
+    ]
+    seen = set()
+    for budget in range(6_000, 700, -5):
+        try:
+            text = messages(context(*trials, history=tuple(past), round=6), budget=budget)[1].content
+        except ConfigError:
+            break
+        n, latest = text.count("## Failing trial"), "Way 4." in text
+        seen.add((n, latest))
+        assert latest or n <= 1
+        assert latest or "Way" not in text
+    assert {(4, True), (2, True), (1, True), (1, False), (0, True), (0, False)} <= seen
+
+
 def test_a_program_that_does_not_fit_is_an_error_not_a_silent_cut() -> None:
     with pytest.raises(ConfigError, match="program is too long"):
         messages(context(), budget=300)

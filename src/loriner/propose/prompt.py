@@ -60,7 +60,8 @@ def messages(
     """The system and user message for a context, cut to `budget` tokens.
 
     What goes first when it is too long: printed output, the passing trial, prompts of calls, the oldest
-    history, then failing trials down to two. Program and edit format are never cut.
+    history, failing trials down to two, all history but the latest revision, the second trial. Then one of
+    the two that are left goes, the revision first. Program and edit format are never cut.
 
     Raises:
         ConfigError: program and format alone exceed the budget.
@@ -85,9 +86,11 @@ def _ever_shorter(shown: Shown) -> list[Shown]:
         {"past": 3},
         {"failing": 3},
         {"failing": 2},
-        {"past": 0},
+        {"past": 1},
         {"failing": 1},
-        {"traces": False},
+        {"past": 0},
+        {"traces": False, "past": 1},
+        {"past": 0},
     ):
         steps.append(replace(steps[-1], **change))
     return steps
