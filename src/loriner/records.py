@@ -273,6 +273,7 @@ class Usage:
     usd: float | None = 0.0
     """None as soon as one paid call has no known price."""
     seconds: float = 0.0
+    """Of the calls, added up, though they overlap; of a run as a whole, its wall time."""
 
     def __add__(self, other: Usage) -> Usage:
         usd = None if self.usd is None or other.usd is None else self.usd + other.usd

@@ -156,7 +156,7 @@ class Workspace:
 
     def spent(self, run_id: str) -> Usage:
         """What a run cost; its seconds are wall time over all its sessions."""
-        return replace(self.store.usage(run_id), seconds=self.store.run(run_id).seconds)
+        return self.store.spent(run_id)
 
     def evaluator(
         self, run_id: str, solver: Model, observe: Observer = silent, *, several_tasks: bool = False

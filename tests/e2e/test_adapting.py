@@ -52,6 +52,8 @@ def test_what_was_found_can_be_shown_compared_exported_and_reverted(
     assert document["run"] in loriner("runs", "list").stdout
     shown = json.loads(loriner("runs", "show", document["run"], "--json").stdout)
     assert len(shown["trials"]) > 40
+    (listed,) = json.loads(loriner("runs", "list", "--json").stdout)
+    assert document["usage"] == shown["usage"] == listed["usage"]
     log = json.loads(loriner("log", "sums", "--json").stdout)
     assert [each["harness_id"] for each in log] == [best, seed]
     assert loriner("revert", "sums", seed[:10]).returncode == 0

@@ -49,6 +49,9 @@ def test_a_suite_is_one_run_with_a_score_for_each_task(
     assert all(each["strict"] == each["score"] for each in document["tasks"])
     assert all(each["constant"]["score"] == 0.0 for each in document["tasks"])
     assert all(each["usage"]["calls"] == 6 and "trials" not in each for each in document["tasks"])
+    assert all(
+        "seconds" not in each["usage"] and each["usage"]["model_seconds"] > 0 for each in document["tasks"]
+    )
     assert len(stub.calls) == 12
     (row,) = json.loads(loriner("runs", "list", "--json").stdout)
     assert (row["run"], row["status"]) == (document["run"], "done")

@@ -161,6 +161,21 @@ async def test_usage_is_summed_over_sessions_and_split_by_who_asked(tmp_path: Pa
     store.close()
 
 
+async def test_a_run_cost_its_calls_those_of_its_arms_and_its_wall_time(tmp_path: Path) -> None:
+    store = Store.open(tmp_path)
+    run = store.start_run("compare", config={}, seed=0)
+    arm = store.start_run("adapt", config={}, seed=0, parent=run)
+    begun = store.run(run).seconds
+    for number in range(3):
+        await store.add_trial(arm, "grade", trial(f"q{number}", calls=(call(),)))
+    spent = store.spent(run)
+    assert (spent.calls, spent.usd) == (3, 0.75)
+    assert begun < spent.seconds == store.run(run).seconds < 1.5, "not the 1.5 s of the calls"
+    assert store.usage(arm).seconds == 1.5
+    assert store.spent(arm).seconds == store.run(arm).seconds
+    store.close()
+
+
 def test_a_run_is_found_by_enough_of_its_id(tmp_path: Path) -> None:
     store = Store.open(tmp_path)
     with pytest.raises(ConfigError, match="holds no run yet"):

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from loriner.cli.globals import Globals
 from loriner.cli.watching import arms, watch
-
-if TYPE_CHECKING:
-    from loriner.records import Usage
-    from loriner.store.database import Store
 
 app = typer.Typer(help="What was run.", no_args_is_help=True)
 app.command()(watch)
@@ -29,7 +25,7 @@ def list_(context: typer.Context, limit: Annotated[int, typer.Option(min=1)] = 2
 
     given: Globals = context.obj
     with given.store() as store:
-        rows = [(row, _spent(store, row.id)) for row in store.runs(limit)]
+        rows = [(row, store.spent(row.id)) for row in store.runs(limit)]
         if given.json:
             documents.emit([documents.run(row, spent) for row, spent in rows])
             return
@@ -50,11 +46,6 @@ def list_(context: typer.Context, limit: Annotated[int, typer.Option(min=1)] = 2
         )
 
 
-def _spent(store: Store, run_id: str) -> Usage:
-    """What a run used, with the runs below it."""
-    return sum((store.usage(each) for each in store.runs_below(run_id)), store.usage(run_id))
-
-
 @app.command()
 def show(
     context: typer.Context, run: Annotated[str, typer.Argument(help="A run id, or its beginning.")]
@@ -68,7 +59,7 @@ def show(
         trials = store.trials(row.id)
         rollouts = store.rollouts(row.id)
         below = store.runs_below(row.id) if row.command == "compare" else []
-        spent = _spent(store, row.id)
+        spent = store.spent(row.id)
         compared = arms(store, row.id) if below and not given.json else None
     if given.json:
         documents.emit(
@@ -101,7 +92,8 @@ def show(
 
 
 def _facts(row: Any, spent: Any) -> list[list[Any]]:
-    usd = "unpriced" if spent.usd is None else f"{spent.usd:.4f}"
+    from loriner.report.evidence import duration, money
+
     return [
         ["command", row.command],
         ["status", row.status],
@@ -110,7 +102,8 @@ def _facts(row: Any, spent: Any) -> list[list[Any]]:
         ["seed", row.seed],
         ["model calls", spent.calls],
         ["tokens in, out", f"{spent.prompt_tokens:,}, {spent.completion_tokens:,}"],
-        ["USD", usd],
+        ["USD", money(spent.usd)],
+        ["wall time", duration(spent.seconds)],
     ]
 
 

@@ -151,6 +151,7 @@ def _of_cell(sheet: Sheet, cell: Cell, trials: bool) -> dict[str, Any]:
     whole = documents.evaluation(
         sheet.run_id, cell.task, cell.evaluation.harness_id, sheet.solver, cell.evaluation, cell.usage
     )
+    whole["usage"]["model_seconds"] = whole["usage"].pop("seconds")  # of its calls: a task has no clock
     if not trials:
         del whole["trials"]
     return {

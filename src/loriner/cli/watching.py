@@ -74,9 +74,9 @@ def view(store: Store, run_id: str) -> RenderableType:
 
     from loriner.trail import trail
 
-    row, told, spent = store.run(run_id), trail(store, run_id), store.usage(run_id)
+    row, told, spent = store.run(run_id), trail(store, run_id), store.spent(run_id)
     task = told.start.task if told.start else str(row.summary.get("task", ""))
-    head = f"{row.id}  {row.command} {task}  {row.status}  {row.seconds:.0f} s  {spent.calls:,} model calls"
+    head = f"{row.id}  {row.command} {task}  {row.status}  {spent.seconds:.0f} s  {spent.calls:,} model calls"
     if told.arms:
         return Group(Text(head, style="bold"), arms(store, run_id))
     parts: list[RenderableType] = [Text(head, style="bold")]

@@ -104,7 +104,7 @@ def read_comparison(store: Store, run_id: str) -> Comparison | None:
         run_id=row.id,
         status=row.status,
         started=row.started,
-        seconds=sum(episode.seconds for _, episode in arms if episode),
+        seconds=row.seconds,
         arms=arms,
         methods=tuple(_method(name, by_method) for name in by_method),
         contrasts=_contrasts({name: each for name, each in by_method.items() if name != ORACLE}),

@@ -231,9 +231,15 @@ class Store:
     def usage(self, run_id: str, part: Part | None = None) -> Usage:
         """What the run spent over all its sessions: in all, or by its `solver` or `proposer` alone.
 
-        Replies from the cache cost nothing and are not counted, nor are tool calls.
+        Replies from the cache cost nothing and are not counted, nor are tool calls. The seconds are those of
+        the calls, added up; calls overlap.
         """
         return find_usage(self.reader, self._number(run_id), part)
+
+    def spent(self, run_id: str) -> Usage:
+        """What the run cost, with the runs below it; the seconds are its wall time, as in `run`."""
+        below = (self.usage(each) for each in self.runs_below(run_id))
+        return replace(sum(below, self.usage(run_id)), seconds=self.run(run_id).seconds)
 
 
 class Replies:

@@ -132,8 +132,14 @@ class Batch:
                     self._connection.execute(insert.sql(size), values)
                     start += size
         for run in self._runs:
-            alive = "UPDATE sessions SET seen = max(seen, ?) WHERE run = ? AND finished IS NULL"
-            self.execute(alive, (time.time(), run))
+            self.execute(_ALIVE, (time.time(), run, run))
+
+
+_ALIVE = """
+UPDATE sessions SET seen = max(seen, ?) WHERE finished IS NULL AND run IN (
+    ?, (SELECT p.n FROM runs r JOIN runs p ON p.id = r.parent AND p.command = 'compare' WHERE r.n = ?))
+"""
+"""A comparison is at work where an arm of it is."""
 
 
 Fact = Callable[[Batch], Any]
