@@ -283,7 +283,7 @@ class _Batch:
         failed = [trial for trial in trials if trial.status is Status.INFRA_ERROR]
         return InfrastructureError(
             f"{len(failed)} of {len(trials)} trials failed through no fault of the harness: no score "
-            f"(finished trials are in the store; run {self.lab.run_id} can be resumed). "
+            "(finished trials are in the store; the run can be resumed). "
             f"Root error: {failed[-1].error or failed[-1].detail}"
         )
 

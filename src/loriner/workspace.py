@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from loriner.config import Settings
-from loriner.errors import BudgetReached, ConfigError
+from loriner.errors import BudgetReached, ConfigError, InfrastructureError, ModelError
 from loriner.evaluate import Evaluator, Observer, silent
 from loriner.harness.contract import from_library, load
 from loriner.models.base import Model
@@ -134,17 +134,20 @@ class Workspace:
         yield from self._recorded(run_id, command if parent is None else "")
 
     def _recorded(self, run_id: str, command: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The id and the summary, once; the row then says how it ended. `command` goes on after a cap."""
+        """The id and the summary, once; the row then says how it ended. `command` goes on after a stop."""
         summary: dict[str, Any] = {}
         status = "failed"
         try:
             yield run_id, summary
             status = "done"
-        except BudgetReached as reached:
-            status = "budget"
+        except (BudgetReached, InfrastructureError, ModelError) as stopped:
+            if isinstance(stopped, BudgetReached):
+                status = "budget"
+            else:
+                summary["error"] = str(stopped)
             if command not in _RESUMABLE:
                 raise
-            raise BudgetReached(f"{reached}: loriner {command} --resume {run_id}") from reached
+            raise type(stopped)(f"{stopped}. To go on: loriner {command} --resume {run_id}") from stopped
         except (asyncio.CancelledError, KeyboardInterrupt):
             status = "interrupted"
             raise

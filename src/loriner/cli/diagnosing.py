@@ -11,6 +11,8 @@ from loriner.cli.globals import Globals
 
 if TYPE_CHECKING:
     from loriner.records import Question
+    from loriner.store.database import Store
+    from loriner.store.runs import RunRow
 
 
 def register(app: typer.Typer) -> None:
@@ -34,9 +36,11 @@ def diagnose(
     given: Globals = context.obj
     with given.store() as store:
         row = store.run(run)
-        held = purpose if of is None else of_task(purpose, of)
+        _require_no_comparison(store, row)
+        compared = _compared(given, store, row)
+        held = purpose if of is None or compared else of_task(purpose, of)
         trials = store.trials(row.id, purpose=held, with_calls=True)
-    questions = _questions(given, row.config, purpose, of)
+    questions = _questions(given, row.config, purpose, compared or of)
     found = [
         (trial, diagnosis)
         for trial in trials
@@ -78,6 +82,36 @@ def _targets(question: Question) -> list[str]:
     from loriner.records import target_texts
 
     return target_texts(question.target)
+
+
+def _require_no_comparison(store: Store, row: RunRow) -> None:
+    """Raises `ConfigError` for a comparison, with its arms: the trials are theirs."""
+    from loriner.errors import ConfigError
+    from loriner.trail import trail
+
+    if row.command != "compare":
+        return
+    arms = [f"\n  {arm.run_id}  {arm.task}, {arm.mode}, seed {arm.seed}" for arm in trail(store, row.id).arms]
+    raise ConfigError(
+        f"run {row.id} is a comparison: diagnose an arm of it (of sampling: with --purpose test)"
+        f"{''.join(arms) or ', of which none has begun'}"
+    )
+
+
+def _compared(given: Globals, store: Store, row: RunRow) -> str | None:
+    """The task of a comparison's arm as the comparison was given it; None for any other run."""
+    from loriner.config import Settings, changed
+    from loriner.tasks.suites import spelt_out
+    from loriner.trail import trail
+    from loriner.workspace import task_of
+
+    told = trail(store, row.id).start
+    if told is None or row.parent is None or store.run(row.parent).command != "compare":
+        return None
+    then = changed(Settings.model_validate(row.config), home=given.settings().home)
+    names = spelt_out(then.compare.tasks, then.suites)
+    named = (name for name in names if task_of(changed(then, adapt={"task": name})).name == told.task)
+    return told.task if told.task in names else next(named, None)
 
 
 def _questions(given: Globals, config: object, purpose: str, of: str | None) -> dict[str, Question]:
