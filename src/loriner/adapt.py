@@ -29,7 +29,7 @@ from loriner.records import (
     Version,
     target_texts,
 )
-from loriner.statistics import Decision, accepts, interval, never_accepted
+from loriner.statistics import Decision, accepts, interval
 from loriner.store.entry import Evidence
 from loriner.store.registry import Registry
 from loriner.tasks.base import Split, Task
@@ -74,10 +74,8 @@ class _Episode:
 
     async def run(self, seed: Harness) -> Adaptation:
         await self._tell(await self._start(seed))
-        if hopeless := never_accepted(self.plan.accept, len(self.grade), self.plan.n_looks):
-            self.lab.observe(
-                "note", text=f"nothing will be accepted: {hopeless} (--grade, --rounds, --accept)"
-            )
+        if hopeless := self.plan.never_accepts(len(self.grade)):
+            self.lab.observe("note", text=hopeless)
         first = self._commit(seed, self._billed(await self._evaluate(seed, "grade")))
         self.judged[seed.id] = 0
         current, history, rounds = first, list[PastRevision](), list[Round]()

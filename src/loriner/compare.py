@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
+from math import comb
 from typing import Any, Literal, get_args
 
 from loriner.adapt import adapt
@@ -21,6 +22,7 @@ from loriner.errors import ConfigError
 from loriner.evaluate import Evaluator, Observer, silent
 from loriner.models.base import Model
 from loriner.records import Evaluation, Harness, Question
+from loriner.statistics import never_told_apart
 from loriner.tasks.base import Task
 from loriner.trail import Arm, Start, Stood, tell, trail
 from loriner.workspace import Workspace
@@ -47,6 +49,17 @@ class Terms:
     """Of `sampling`."""
     plan: Plan = field(default_factory=Plan)
     """How `sequential` searches; the others differ as their mode says."""
+
+    def never_tells(self, tasks: Sequence[Task]) -> str:
+        """The warning that no difference can be shown on so few sealed questions; empty where one can.
+
+        Every two of the modes are set against each other, and each against the seed program, which every
+        search scores as it is.
+        """
+        n_methods = len(self.modes) + any(mode != "sampling" for mode in self.modes)
+        n_test = sum(len(task.questions("test")[: self.plan.test]) for task in tasks)
+        hopeless = never_told_apart(n_test, comb(n_methods, 2))
+        return f"no two modes can be told apart: {hopeless} (--test, --modes)" if hopeless else ""
 
     def require_fair(self, *, cached: bool) -> None:
         """Raises `ConfigError` where nothing says what is held equal, or the reply cache makes it unequal."""
@@ -84,6 +97,8 @@ async def compare(
         LorinerError: as `adapt`; the run can be resumed.
     """
     terms.require_fair(cached=opened.settings.cache)
+    if hopeless := terms.never_tells([entry.task for entry in entries]):
+        observe("note", text=hopeless)
     for number in range(terms.n_seeds):
         for entry in entries:
             seeded = opened.seeded(opened.settings.seed + number)

@@ -11,7 +11,7 @@ from typing import Literal
 
 from loriner.allowance import Allowance, Bill
 from loriner.records import Evaluation, Fault, Harness, Rollout
-from loriner.statistics import Decision, Rule
+from loriner.statistics import Decision, Rule, never_accepted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +37,11 @@ class Plan:
     def n_looks(self) -> int:
         """Candidates that may be tried in all."""
         return self.rounds * self.candidates
+
+    def never_accepts(self, n_grade: int) -> str:
+        """The warning that no candidate can be accepted on so many grade questions; empty where one can."""
+        hopeless = never_accepted(self.accept, n_grade, self.n_looks)
+        return f"nothing will be accepted: {hopeless} (--grade, --rounds, --accept)" if hopeless else ""
 
     @property
     def mode(self) -> str:

@@ -7,7 +7,7 @@ rates below are assumptions, and are printed with the result.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loriner.config import ProposeTable, Settings
 from loriner.episode import Plan
@@ -73,6 +73,8 @@ class Estimate:
     """None where a price is unknown."""
     least: Least | None = None
     """None for a run that has no revisions."""
+    warnings: tuple[str, ...] = ()
+    """What the run could not show, whatever it spent."""
 
 
 def of_adaptation(settings: Settings, task: Task, plan: Plan) -> Estimate:
@@ -91,7 +93,9 @@ def of_adaptation(settings: Settings, task: Task, plan: Plan) -> Estimate:
     trials = Range(2 * grade + test, 3 * grade + 2 * test + search)
     completions = Range(0, plan.n_looks if asks else 0)
     shown = [question for split in SPLITS for question in task.questions(split)[: getattr(plan, split)]]
-    return _summed(settings, trials, shown, completions, least)
+    hopeless = plan.never_accepts(grade)
+    found = _summed(settings, trials, shown, completions, least)
+    return replace(found, warnings=(hopeless,)) if hopeless else found
 
 
 def of_evaluation(settings: Settings, questions: Sequence[Question]) -> Estimate:
@@ -102,7 +106,7 @@ def of_evaluation(settings: Settings, questions: Sequence[Question]) -> Estimate
 
 
 def total(parts: Sequence[Estimate]) -> Estimate:
-    """What several evaluations would take together."""
+    """What several runs would take together."""
     nothing = Range(0, 0)
     usd = [each.usd for each in parts if each.usd is not None]
     return Estimate(
@@ -111,6 +115,7 @@ def total(parts: Sequence[Estimate]) -> Estimate:
         prompt_tokens=sum((each.prompt_tokens for each in parts), nothing),
         completion_tokens=sum((each.completion_tokens for each in parts), nothing),
         usd=sum(usd, nothing) if len(usd) == len(parts) else None,
+        warnings=tuple(dict.fromkeys(warning for each in parts for warning in each.warnings)),
     )
 
 
@@ -127,6 +132,7 @@ def of_comparison(episodes: Sequence[Estimate], n_arms: int) -> Estimate:
         prompt_tokens=one.prompt_tokens * share,
         completion_tokens=one.completion_tokens * share,
         usd=None if one.usd is None else one.usd * share,
+        warnings=one.warnings,
     )
 
 

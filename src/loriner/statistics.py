@@ -31,7 +31,8 @@ N_FLIPS = 20_000
 N_EXACT_STATES = 20_000
 """Distinct sums up to which the sign-flip distribution is worked out exactly."""
 ALPHA = 0.05
-"""Chance of accepting anything in a whole run in which no candidate differs from its parent."""
+"""Chance of accepting anything in a whole run in which no candidate differs from its parent, and of telling
+two methods of a comparison apart where none differ."""
 
 _SCORES = (0.0, 1.0)
 _DIFFERENCES = (-1.0, 1.0)
@@ -360,6 +361,16 @@ def _seen(differences: Sequence[float]) -> str:
 def never_accepted(rule: Rule, n: int, n_looks: int, alpha: float = ALPHA) -> str:
     """Why no candidate can ever be accepted on `n` questions; empty where one can."""
     return _too_few(n, alpha / n_looks) if rule == "paired" else ""
+
+
+def never_told_apart(n: int, n_contrasts: int, alpha: float = ALPHA) -> str:
+    """Why no two of several methods can ever be told apart on `n` questions; empty where two can.
+
+    Their p values are two-sided, and Holm's adjustment multiplies the smallest by the number of contrasts.
+    """
+    hopeless = _too_few(n, alpha / (2 * n_contrasts)) if n_contrasts else ""
+    contrasts = "1 contrast" if n_contrasts == 1 else f"{n_contrasts} contrasts"
+    return f"with {contrasts}, {hopeless}" if hopeless else ""
 
 
 def _word(accepted: bool) -> str:

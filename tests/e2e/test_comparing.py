@@ -14,6 +14,12 @@ from stub_server import Stub
 SIZES = ("--rounds", "1", "--feedback", "4", "--grade", "10", "--test", "10")
 
 
+def runs(loriner: Command) -> list[dict[str, Any]]:
+    """All runs, newest first."""
+    listed: list[dict[str, Any]] = json.loads(loriner("runs", "list", "--json").stdout)
+    return listed
+
+
 def settled(document: dict[str, Any]) -> dict[str, Any]:
     """A comparison without its ids."""
     arms = [{key: value for key, value in arm.items() if key != "run"} for arm in document["arms"]]
@@ -74,6 +80,50 @@ def test_a_comparison_that_ran_out_of_budget_is_resumed_to_the_same_tables(
     arm = document["arms"][0]["run"]
     assert loriner("report", arm, "-o", str(file)).returncode == 0
     assert "Seed and best" in file.read_text(encoding="utf-8")
+
+
+def test_a_comparison_that_can_show_nothing_says_so_before_and_after(
+    loriner: Command, folder: Path, stub: Stub
+) -> None:
+    command = ["compare", str(folder), "--solver", stub.url, "--seeds", "1", "--rounds", "2", "-k", "1"]
+    command += ["--feedback", "2", "--grade", "4", "--test", "8"]
+    why = "with 10 contrasts, 8 questions can never pass, the least is 9, all of them better"
+    dry = loriner(*command, "--dry-run")
+    assert f"warning: no two modes can be told apart: {why} (--test, --modes)" in dry.stderr
+    assert "warning: nothing will be accepted: 4 questions can never pass, the least is 6" in dry.stderr
+    assert len(json.loads(loriner(*command, "--dry-run", "--json").stdout)["warnings"]) == 2
+    assert stub.calls == []
+    done = loriner(*command)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.index(why) < done.stderr.index("round 1: ")
+    assert f"No difference could have been shown: {why}." in done.stdout.replace("\n", " ")
+    assert "no different" not in done.stdout
+    document = json.loads(loriner("report", runs(loriner)[0]["run"], "--json").stdout)
+    assert [each["search"]["usd"] for each in document["modes"][1:]] == [None] * 5
+    priced = [line for line in done.stdout.splitlines() if "unpriced" in line]
+    assert len(priced) == 5  # all modes, though most replies of the later ones came from the cache
+
+
+def test_an_endpoint_that_fails_in_an_arm_is_answered_by_resuming_the_comparison(
+    loriner: Command, folder: Path, stub: Stub
+) -> None:
+    stub.status = lambda number, prompt: 200 if number < 20 else 400
+    command = ["compare", str(folder), "--solver", stub.url, "--seeds", "1", "--modes", "sequential,sampling"]
+    stopped = loriner(*command, *SIZES)
+    (run,) = runs(loriner)
+    assert stopped.returncode == 3 and (run["command"], run["status"]) == ("compare", "failed")
+    assert stopped.stderr.rstrip().endswith(f"To go on: loriner compare --resume {run['run']}")
+    (arm,) = json.loads(loriner("runs", "show", run["run"], "--json").stdout)["arms"]
+    assert arm not in stopped.stderr
+    stub.status = lambda number, prompt: 200
+    assert loriner("compare", "--resume", run["run"]).returncode == 0
+
+    told = loriner("diagnose", run["run"])
+    assert told.returncode == 2
+    assert f"run {run['run']} is a comparison: diagnose an arm of it" in told.stderr
+    assert f"{arm}  sums, sequential, seed 0" in told.stderr
+    faults = json.loads(loriner("diagnose", arm, "--json").stdout)
+    assert faults and {each["fault"] for each in faults} == {"reasoning"}
 
 
 def test_modes_without_a_sequence_ask_for_an_allowance(loriner: Command, folder: Path, stub: Stub) -> None:

@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loriner.statistics import interval, least_questions, paired, pooled, pooled_paired, sign_flip, stratified
+from loriner.report.comparison import holm
+from loriner.statistics import (
+    ALPHA,
+    interval,
+    least_questions,
+    never_told_apart,
+    paired,
+    pooled,
+    pooled_paired,
+    sign_flip,
+    stratified,
+)
 
 NOISE = 0.03
 """How far an end moves from one set of draws to another, in the smallest samples."""
@@ -105,3 +116,10 @@ def test_pooling_is_bounded_and_blind_to_the_order_of_runs(runs: list[list[float
     assert pooled(named[::-1]).mean == pytest.approx(found.mean)
     pairs = [(named[0], run) for run in named]
     assert -1 <= pooled_paired(pairs).difference.mean <= 1
+
+
+@given(st.integers(1, 14), st.integers(1, 15))
+def test_no_difference_can_be_told_where_the_widest_cannot(n: int, n_contrasts: int) -> None:
+    worst, best = ({str(number): score for number in range(n)} for score in (0.0, 1.0))
+    adjusted = holm([paired(worst, best).p_value] * n_contrasts)[0]
+    assert bool(never_told_apart(n, n_contrasts)) == (adjusted > ALPHA)

@@ -12,6 +12,7 @@ from loriner.compare import MODES, Entry, Terms, compare
 from loriner.episode import Plan
 from loriner.errors import BudgetReached, ConfigError
 from loriner.report.comparison import ORACLE, Comparison, read_comparison
+from loriner.report.comparison_page import methods
 from loriner.report.document import comparison_document
 from loriner.report.facts import SEARCH
 from loriner.trail import trail
@@ -92,6 +93,9 @@ async def test_the_modes_differ_as_their_names_say(tmp_path: Path) -> None:
     assert {method.name for method in found.methods} == {"seed program", *MODES, ORACLE}
     assert not any(ORACLE in (each.first, each.second) for each in found.contrasts)
     assert len(found.contrasts) == 10
+    paid = {row[0]: row[5] for row in methods(found).figures[0].table.rows}
+    later = dict.fromkeys((*MODES[1:], ORACLE), "cached")
+    assert paid == {"seed program": None, "sequential": "0.0000", **later}
 
 
 async def test_a_comparison_that_was_stopped_and_resumed_gives_the_same_tables(tmp_path: Path) -> None:

@@ -89,13 +89,15 @@ async def test_the_looks_are_counted(tmp_path: Path) -> None:
     assert "likely" in looks(replace(found, start=replace(found.start, plan=plan)))
 
 
-def comparison(*methods: tuple[str, float], told: tuple[tuple[str, str], ...] = ()) -> Comparison:
-    """Methods with these scores, of which these pairs can be told apart."""
+def comparison(
+    *methods: tuple[str, float], told: tuple[tuple[str, str], ...] = (), n: int = 40
+) -> Comparison:
+    """Methods with these scores on `n` questions, of which these pairs can be told apart."""
     made = tuple(_method(name, score) for name, score in methods)
     contrasts = tuple(
-        _contrast(first, second, first.test.mean - second.test.mean, (first.name, second.name) in told)
-        for n, first in enumerate(made)
-        for second in made[n + 1 :]
+        _contrast(first, second, first.test.mean - second.test.mean, (first.name, second.name) in told, n)
+        for place, first in enumerate(made)
+        for second in made[place + 1 :]
     )
     return Comparison(
         run_id="r",
@@ -126,13 +128,13 @@ def _method(name: str, score: float) -> Method:
     )
 
 
-def _contrast(first: Method, second: Method, difference: float, told: bool) -> Contrast:
+def _contrast(first: Method, second: Method, difference: float, told: bool, n: int) -> Contrast:
     width = 0.01 if told else 1.0
-    found = Interval(difference, difference - width, difference + width, 40)
+    found = Interval(difference, difference - width, difference + width, n)
     return Contrast(
         first=first.name,
         second=second.name,
-        paired=Paired(40, found, 0.01 if told else 0.5),
+        paired=Paired(n, found, 0.01 if told else 0.5),
         p_adjusted=0.02 if told else 1.0,
     )
 
@@ -146,6 +148,9 @@ def test_a_comparison_names_the_best_only_where_it_is_shown() -> None:
         "No mode is shown to be the best: sequential has the highest sealed score, 0.60 [0.50, 0.70], "
         "but it cannot be told from sampling and independent."
     )
+    assert remarks(neither)[0] == (
+        "sequential is not shown to differ from sampling: +0.05 [-0.95, +1.05] on 40 questions."
+    )
     some = comparison(
         ("sequential", 0.6), ("sampling", 0.55), ("independent", 0.2), told=(("sequential", "independent"),)
     )
@@ -155,6 +160,27 @@ def test_a_comparison_names_the_best_only_where_it_is_shown() -> None:
         "No mode is shown to be the best: sequential, sampling and independent share the highest sealed "
         "score, 0.00 [-0.10, 0.10]."
     )
+
+
+def test_a_comparison_on_too_few_questions_says_that_nothing_could_have_been_shown() -> None:
+    found = comparison(
+        (SEED_METHOD, 0.0),
+        ("sequential", 1.0),
+        ("independent", 1.0),
+        ("best-of-n", 1.0),
+        ("sampling", 0.0),
+        n=8,
+    )
+    why = "with 10 contrasts, 8 questions can never pass, the least is 9, all of them better."
+    assert verdict(found) == (
+        f"No mode could be shown to be the best: {why} sequential, independent and best-of-n share the "
+        "highest sealed score, 1.00 [0.90, 1.10], +1.00 [+0.00, +2.00] against sampling."
+    )
+    assert remarks(found)[0] == (
+        "sequential against sampling: +1.00 [+0.00, +2.00] on 8 questions. "
+        f"No difference could have been shown: {why}"
+    )
+    assert "could" not in verdict(comparison(("sequential", 1.0), ("sampling", 0.0), n=6))
 
 
 def test_a_mode_that_loses_to_sampling_is_said_to_lose() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -137,7 +138,9 @@ def _expected(settings: Settings, terms: Terms, tasks: Sequence[Task]) -> Estima
 
     terms.require_fair(cached=settings.cache)
     episodes = [of_adaptation(settings, task, terms.plan) for task in tasks]
-    return of_comparison(episodes, n_arms=len(terms.modes) * terms.n_seeds)
+    found = of_comparison(episodes, n_arms=len(terms.modes) * terms.n_seeds)
+    hopeless = terms.never_tells(tasks)
+    return replace(found, warnings=(hopeless, *found.warnings)) if hopeless else found
 
 
 def _terms(settings: Settings) -> Terms:

@@ -115,6 +115,8 @@ def print_estimate(given: Globals, found: Estimate) -> None:
     if found.least is not None:
         least = found.least
         typer.echo(f"Caps that fit one revision: --max-trials {least.trials}, --max-calls {least.calls}.")
+    for warning in found.warnings:
+        typer.echo(f"warning: {warning}", err=True)
 
 
 def _both(each: Range, form: str = ",.0f") -> tuple[str, str]:

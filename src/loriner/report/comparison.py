@@ -7,20 +7,19 @@ are pooled over the tasks' sealed questions and the seeds; p values are adjusted
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import fmean
 from typing import Any
 
 from loriner.records import Usage
-from loriner.report.facts import AFRESH, PROPOSER, SEARCH, TEST, Episode, Scores
+from loriner.report.facts import PROPOSER, SEARCH, TEST, Episode, Scores, Spent
 from loriner.report.reading import read_episode
-from loriner.statistics import Interval, Paired, pooled, pooled_paired
+from loriner.statistics import ALPHA, Interval, Paired, never_told_apart, pooled, pooled_paired
 from loriner.store.database import Store
 from loriner.trail import Arm, trail
 
 SEED, ORACLE = "seed program", "best-of-n, oracle"
-ALPHA = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +33,8 @@ class Method:
     n_seeds: int
     n_arms: int
     search: Usage
-    """Of solver and proposer in the search, over all arms. Of `sampling`: its votes."""
+    """Of solver and proposer in the search, over all arms. Of `sampling`: its votes. A model without a known
+    price leaves it unpriced, though all of its replies came from the cache."""
     n_cached: int
     """Replies among them that came from the cache."""
     solver_calls: float
@@ -83,6 +83,10 @@ class Comparison:
     @property
     def tasks(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(arm.task for arm, _ in self.arms))
+
+    def hopeless(self, contrast: Contrast) -> str:
+        """Why the two could not have been told apart, whatever they scored; empty where they could."""
+        return never_told_apart(contrast.paired.n, len(self.contrasts))
 
     def method(self, name: str) -> Method | None:
         """The method called so, once it has a score."""
@@ -163,8 +167,8 @@ def _joined(by_task: Mapping[str, Scores]) -> Scores:
 
 def _method(name: str, by_method: Mapping[str, _Runs]) -> Method:
     runs, seed = by_method[name], by_method.get(SEED)
-    sampled = name == "sampling"
-    parts = [_parts(each, sampled) for each in runs.episodes] if name != SEED else []
+    sampled, n_arms = name == "sampling", max(1, len(runs.episodes))
+    parts = [] if name == SEED else [part for each in runs.episodes for part in _parts(each, sampled)]
     served = [calls for each in runs.episodes if (calls := _served(name, each)) is not None]
     return Method(
         name=name,
@@ -172,20 +176,35 @@ def _method(name: str, by_method: Mapping[str, _Runs]) -> Method:
         gain=_against(runs, seed) if seed and name != SEED else None,
         n_seeds=len(runs.scores),
         n_arms=len(runs.episodes),
-        search=sum((solver + proposer for solver, proposer in parts), Usage()),
-        n_cached=sum(part.n_cached for each in runs.episodes for part in each.spent if part.part != AFRESH),
-        solver_calls=_mean(solver.calls for solver, _ in parts),
-        proposer_calls=_mean(proposer.calls for _, proposer in parts),
+        search=_bill(parts, _unpriced(by_method)),
+        n_cached=sum(part.n_cached for part in parts),
+        solver_calls=sum(part.usage.calls for part in parts if part.part != PROPOSER) / n_arms,
+        proposer_calls=sum(part.usage.calls for part in parts if part.part == PROPOSER) / n_arms,
         served=fmean(served) if served else None,
         accepted=_mean(sum(c.accepted for c in each.candidates) for each in runs.episodes) if parts else 0.0,
     )
 
 
-def _parts(episode: Episode, sampled: bool) -> tuple[Usage, Usage]:
+def _parts(episode: Episode, sampled: bool) -> list[Spent]:
     """What solver and proposer used in the search of an arm; the votes are the search of `sampling`."""
-    parts = {each.part: each.usage for each in episode.spent}
-    solver = [parts.get(part, Usage()) for part in ([TEST] if sampled else SEARCH)]
-    return sum(solver, Usage()), parts.get(PROPOSER, Usage())
+    wanted = (TEST,) if sampled else (*SEARCH, PROPOSER)
+    return [each for each in episode.spent if each.part in wanted]
+
+
+def _unpriced(by_method: Mapping[str, _Runs]) -> set[str]:
+    """Which of solver and proposer has no known price: a call that was sent in any arm says so."""
+    spent = (part for runs in by_method.values() for each in runs.episodes for part in each.spent)
+    return {_asked(part) for part in spent if part.usage.usd is None}
+
+
+def _asked(part: Spent) -> str:
+    return part.part.partition(",")[0]
+
+
+def _bill(parts: Sequence[Spent], unpriced: set[str]) -> Usage:
+    total = sum((part.usage for part in parts), Usage())
+    known = not any(part.usage.calls and _asked(part) in unpriced for part in parts)
+    return total if known else replace(total, usd=None)
 
 
 def _served(name: str, episode: Episode) -> float | None:

@@ -67,7 +67,7 @@ def methods(comparison: Comparison) -> Section:
             "and seed; a last candidate that goes beyond is paid for and does not count. Scoring the winner "
             "on sealed questions is no part of the search; sampling spends its share there, on votes.",
             "The oracle sees the sealed scores: it is a ceiling, not a method. Calls, tokens and money are "
-            "means of an arm; money is left out where replies came from the cache.",
+            "means of an arm; USD says cached where replies came from the cache, which cost nothing.",
         ),
         figures=(
             Figure(
@@ -82,7 +82,6 @@ def methods(comparison: Comparison) -> Section:
 def _method(each: Method) -> tuple[Cell, ...]:
     n = max(1, each.n_arms)
     tokens = (each.search.prompt_tokens + each.search.completion_tokens) / n
-    usd = each.search.usd if each.search.usd is None else each.search.usd / n
     spent = each.name != SEED
     return (
         each.name,
@@ -90,12 +89,19 @@ def _method(each: Method) -> tuple[Cell, ...]:
         difference_text(each.gain.difference) if each.gain else None,
         f"{each.solver_calls:,.0f}" if spent else None,
         f"{tokens:,.0f}" if spent else None,
-        money(usd) if spent and not each.n_cached else None,
+        _paid(each) if spent else None,
         f"{each.proposer_calls:,.0f}" if spent else None,
         None if each.served is None else f"{each.served:.1f}",
         f"{each.accepted:.1f}" if spent else None,
         each.n_seeds,
     )
+
+
+def _paid(each: Method) -> str:
+    """The mean of an arm. An unknown price is said first; a sum without the cached replies would mislead."""
+    if each.search.usd is None or not each.n_cached:
+        return money(each.search.usd and each.search.usd / max(1, each.n_arms))
+    return "cached"
 
 
 def faults(comparison: Comparison) -> Section:

@@ -27,6 +27,10 @@ def verdict(comparison: Comparison) -> str:
     has = "has" if len(level) == 1 else "share"
     shown = f"{_list(level)} {has} the highest sealed score, {interval_text(best.test)}"
     doubt = f", but it cannot be told from {_list(rest)}" if rest else ""
+    if not beaten and (hopeless := comparison.hopeless(rivals[0])):
+        return (
+            f"{so_far}No mode could be shown to be the best: {hopeless}. {shown}{_ahead(best.name, rivals)}."
+        )
     if not beaten:
         return f"{so_far}No mode is shown to be the best: {shown}{doubt}."
     return f"{so_far}{shown}: better than {_list(beaten)}{doubt}."
@@ -61,10 +65,27 @@ def _pair(comparison: Comparison, first: str, second: str) -> str:
     )
     if found is None:  # the oracle is in no contrast
         return f"{first}: {a.test.mean:.2f}; {second}, which no one could have picked: {b.test.mean:.2f}."
-    difference = found.paired.difference if found.first == first else _turned(found.paired.difference)
-    word = "is no different from" if not found.told else "beats" if difference.mean > 0 else "is beaten by"
-    doubt = "" if found.told else ", as far as these questions can tell"
-    return f"{first} {word} {second}{doubt}: {difference_text(difference)} on {found.paired.n} questions."
+    difference = _of(found, first)
+    seen = f"{difference_text(difference)} on {found.paired.n} questions"
+    if hopeless := "" if found.told else comparison.hopeless(found):
+        return f"{first} against {second}: {seen}. No difference could have been shown: {hopeless}."
+    won = "beats" if difference.mean > 0 else "is beaten by"
+    return f"{first} {won if found.told else 'is not shown to differ from'} {second}: {seen}."
+
+
+def _ahead(name: str, rivals: Sequence[Contrast]) -> str:
+    """The widest difference that was seen; empty where there is none."""
+    widest = max(rivals, key=lambda each: _of(each, name).mean)
+    difference = _of(widest, name)
+    if difference.mean < 1e-9:
+        return ""
+    return f", {difference_text(difference)} against {_other(widest, name)}"
+
+
+def _of(contrast: Contrast, name: str) -> Interval:
+    """The difference as seen from one of the two."""
+    difference = contrast.paired.difference
+    return difference if contrast.first == name else _turned(difference)
 
 
 def _turned(each: Interval) -> Interval:
