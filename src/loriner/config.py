@@ -24,6 +24,8 @@ from loriner.statistics import Rule
 from loriner.tasks.base import Split
 
 FILE_NAME = "loriner.toml"
+MOST_SEED = 2**53 - 1
+"""Readers of JSON keep no larger number exactly, and SQLite none beyond 64 bits."""
 _ENVIRONMENT = {"home", "seed", "offline", "models_dir"}
 
 
@@ -117,7 +119,7 @@ class Settings(Table):
     """Where all state lives."""
     models_dir: Path | None = None
     """Where weights lie; None is `models` under `home`."""
-    seed: int = 0
+    seed: int = Field(default=0, ge=-MOST_SEED, le=MOST_SEED)
     offline: bool = False
     isolation: Isolation = "auto"
     allow_reduced: bool = False

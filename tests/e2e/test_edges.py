@@ -14,13 +14,31 @@ from stub_server import Stub
 
 @pytest.mark.parametrize("path", ["nodir/table.md", "file/table.md", "."])
 def test_a_path_that_cannot_be_written_is_named_in_a_line(
-    loriner: Command, folder: Path, tmp_path: Path, path: str
+    loriner: Command, folder: Path, tmp_path: Path, stub: Stub, path: str
 ) -> None:
     (tmp_path / "file").write_text("")
-    done = loriner("evaluate", str(folder), "--solver", "scripted:echo", "--limit", "2", "-o", path)
+    done = loriner("evaluate", str(folder), "--solver", stub.url, "--limit", "2", "-o", path)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert f"error: {path}: " in done.stderr
+    assert stub.calls == [] and not (tmp_path / "nodir").exists()
+
+
+def test_a_table_that_was_there_stands_until_there_is_another(
+    loriner: Command, folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "table.md").write_text("old")
+    for path in ("table.md", "new.md"):
+        failed = loriner("evaluate", str(folder), "--solver", "none", "-o", path)
+        assert failed.returncode == 2
+    assert (tmp_path / "table.md").read_text() == "old" and not (tmp_path / "new.md").exists()
+
+
+def test_a_seed_beyond_all_bounds_is_refused_in_words(loriner: Command, folder: Path) -> None:
+    done = loriner("evaluate", str(folder), "--solver", "scripted:echo", "--seed", "9" * 26)
+    assert done.returncode == 2
+    assert "options: seed: Input should be less than or equal to" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_home_that_is_a_file_is_named_in_a_line(loriner: Command, tmp_path: Path) -> None:

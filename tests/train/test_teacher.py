@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from loriner.propose.catalogue import catalogue_proposer
 from loriner.propose.proposer import Completion, Proposer
 from loriner.records import Context, Harness
 from loriner.train.contexts import DrawPlan, State, draw
-from loriner.train.teacher import Lesson, TeachPlan, export, report, rows, teach
+from loriner.train.teacher import Lesson, NothingKept, TeachPlan, export, report, rows, teach
 
 TASKS = {"sums": Sums()}
 TABLE = Harness(
@@ -101,6 +102,9 @@ async def test_exported_rows_are_chat_and_their_edits_apply(tmp_path: Path) -> N
     plan = TeachPlan(completions=7, grade=16, max_chars=1_500)
     lessons = await taught(tmp_path, scripted(WRITTEN), plan)
     path = tmp_path / "lessons.jsonl"
+    with pytest.raises(NothingKept, match=r"none of 1 .* was kept \(no_edit_block 1\).* was not written"):
+        export([replace(lessons[0], dropped="no_edit_block")], plan, path)
+    assert not path.exists()
     n = export(lessons, plan, path)
     read = [json.loads(line) for line in path.read_text().splitlines()]
     assert n == len(read) == len(rows(lessons, plan)) > 0

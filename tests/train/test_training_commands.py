@@ -100,6 +100,14 @@ def test_contexts_teacher_and_comparison(loriner: Command, config: Path, tmp_pat
     assert drawn["n"] == 4
     again = document(loriner("train", "contexts", str(config), "--json", "--set", "output=again"))
     assert again["digest"] == drawn["digest"]
+    nothing = loriner("train", "teach", str(config), "--json", "--set", "teacher.proposer='scripted:empty'")
+    assert nothing.returncode == 1
+    assert (
+        "none of 8 completions was kept (no_edit_block 8), so there is nothing to learn from"
+        in nothing.stderr
+    )
+    assert json.loads((tmp_path / "out" / "lessons-report.json").read_text()) == json.loads(nothing.stdout)
+    assert not (tmp_path / "out" / "lessons.jsonl").exists()
     taught = document(loriner("train", "teach", str(config), "--json"))
     assert taught["n_kept"] >= 1
     assert taught["after"] > taught["before"]

@@ -27,6 +27,9 @@ def write(folder: Path, text: str) -> Path:
         ("[adapt]\nrounds = 0", "adapt.rounds"),
         ("[adapt]\naccept = 'maybe'", "adapt.accept"),
         ("seed = 'x'", "found 'x'"),
+        ("seed = 9007199254740992", "seed: Input should be less than or equal to 9007199254740991"),
+        ("[budget]\nminutes = nan", "minutes = nan: expected 0 or more"),
+        ("[budget]\nusd = -0.5", "usd = -0.5: expected 0 or more"),
         ("seed =", "not valid TOML"),
     ],
 )

@@ -22,6 +22,7 @@ from loriner.cli.spending import (
     caps,
     earlier,
     print_estimate,
+    require_writable,
 )
 
 if TYPE_CHECKING:
@@ -97,6 +98,8 @@ def evaluate(
     if dry_run:
         print_estimate(given, suites.estimate(settings, plan) if plan else asyncio.run(_estimate(settings)))
         return
+    if out is not None:
+        require_writable(out)
     if plan is not None:
         earlier_run = suites.Earlier(resume=resume, replay=replay)
         suites.evaluate_all(settings, given, plan, earlier_run, out=out, fail_under=fail_under)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -91,6 +92,14 @@ def _leaves(settings: Settings) -> dict[str, Any]:
         for table, within in settings.as_json().items()
         for name, value in (within.items() if isinstance(within, dict) else [("", within)])
     }
+
+
+def require_writable(path: Path) -> None:
+    """Raises `OSError` where no file could be written at `path`, before anything is paid for."""
+    new = not path.exists()
+    path.open("a").close()
+    if new:
+        path.unlink()
 
 
 def print_estimate(given: Globals, found: Estimate) -> None:

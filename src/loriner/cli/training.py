@@ -62,17 +62,19 @@ async def _contexts(given: Globals, config: TrainConfig) -> tuple[Exercise, ...]
 def teach(context: typer.Context, config: ConfigArgument) -> None:
     """Has a teacher revise the contexts' programs; keeps what beats them and passes the quality screen."""
     from loriner.cli import documents
-    from loriner.train import teacher
+    from loriner.train import jsonl, teacher
 
     given, read = _read(context, config)
     lessons, plan = asyncio.run(_teach(given, read))
-    teacher.export(lessons, plan, read.lessons_file)
     found = asdict(teacher.report(read.teacher.proposer, lessons, plan))
-    (read.output / "lessons-report.json").write_text(json.dumps(found, indent=2), encoding="utf-8")
+    jsonl.write_text(read.output / "lessons-report.json", json.dumps(found, indent=2))
     if given.json:
         documents.emit(found)
     else:
-        _print_lessons(found, read.lessons_file)
+        _print_lessons(found)
+    n_rows = teacher.export(lessons, plan, read.lessons_file)
+    if not given.json:
+        typer.echo(f"{n_rows} rows in {read.lessons_file}")
 
 
 async def _teach(given: Globals, config: TrainConfig) -> tuple[list[Lesson], TeachPlan]:
@@ -88,15 +90,15 @@ async def _teach(given: Globals, config: TrainConfig) -> tuple[list[Lesson], Tea
         return await teach(here.lab, here.tasks, exercises, proposer, plan), plan
 
 
-def _print_lessons(found: dict[str, Any], path: Path) -> None:
+def _print_lessons(found: dict[str, Any]) -> None:
     from loriner.cli import render
 
     patterns = [[name, f"{share:.0%}"] for name, share in found["patterns"].items()]
     render.table("Kept, by pattern", ["pattern", "share"], patterns)
     render.table("Dropped, by reason", ["reason", "completions"], list(found["dropped"].items()))
     typer.echo(
-        f"{found['n_rows']} rows in {path} from {found['n_kept']} of {found['n_completions']} completions; "
-        f"mean score of the kept {found['before']:.2f} -> {found['after']:.2f}"
+        f"Kept {found['n_kept']} of {found['n_completions']} completions; "
+        f"their mean score {found['before']:.2f} -> {found['after']:.2f}"
     )
 
 

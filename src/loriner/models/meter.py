@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from loriner.errors import BudgetReached
 from loriner.models.base import Model, ModelReply, ModelRequest
@@ -21,6 +21,12 @@ class Budget:
     trials: int | None = None
     minutes: float | None = None
     """Wall time of this process; time before a resume does not count."""
+
+    def __post_init__(self) -> None:
+        """Refuses caps below 0, and those that are no number; ValueError names the first."""
+        for name, cap in asdict(self).items():
+            if cap is not None and not cap >= 0:  # also false for NaN, which no sum would ever reach
+                raise ValueError(f"{name} = {cap}: expected 0 or more")
 
 
 class Meter:

@@ -149,7 +149,8 @@ class TrainConfig(Table):
     """Where contexts, data, checkpoints, logs and trained models go."""
     solver: str
     """The frozen model that answers, by the names that `--solver` takes."""
-    seed: int = 0
+    seed: int = Field(default=0, ge=0, lt=2**32)
+    """As large as numpy takes it."""
     policy: PolicyTable
     contexts: ContextsTable
     teacher: TeacherTable = TeacherTable()

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from loriner.errors import LorinerError
 from loriner.evaluate import Evaluator, gathered
 from loriner.harness.rewrite import make_edits, make_function_edits
 from loriner.memorised import check as check_memorised
@@ -30,6 +31,12 @@ MAX_REWRITE_SHARE = 0.8
 """A function-level variant longer than this share of the program is no edit any more. Source:
 docs/edits.md.
 """
+
+
+class NothingKept(LorinerError):
+    """No completion of the teacher passed the screen."""
+
+    exit_code = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,8 +133,20 @@ def rows(lessons: Sequence[Lesson], plan: TeachPlan) -> list[dict[str, Any]]:
 
 
 def export(lessons: Sequence[Lesson], plan: TeachPlan, path: Path) -> int:
-    """Writes the chat rows as JSONL; returns their number."""
+    """Writes the chat rows as JSONL; returns their number.
+
+    Raises:
+        NothingKept: there is none; nothing is written.
+    """
     found = rows(lessons, plan)
+    if not found:
+        dropped = Counter(each.dropped for each in lessons).most_common()
+        why = ", ".join(f"{reason} {n}" for reason, n in dropped) or "the teacher was asked for none"
+        raise NothingKept(
+            f"none of {len(lessons)} completions was kept ({why}), so there is nothing to learn from and "
+            f"{path} was not written: take another teacher, more contexts or completions, or a less strict "
+            "teacher.accept"
+        )
     jsonl.write(path, found)
     return len(found)
 
