@@ -190,7 +190,6 @@ async def workspace(
             not allow that.
         StoreError: the store or the registry is damaged.
     """
-    settings.home.mkdir(parents=True, exist_ok=True)
     store = Store.open(settings.home)
     runtime = LocalRuntime(settings.isolation)
     opened = Workspace(settings, store, Registry.open(settings.home), runtime, Meter(settings.budget))
@@ -239,9 +238,14 @@ def find_harness(name: str, store: Store, registry: Registry, task: str | None =
     Raises:
         HarnessError: there is no such harness, or it is not one.
     """
-    if name.startswith("library:"):
-        return from_library(name.removeprefix("library:"))
-    if Path(name).is_file():
-        return load(Path(name))
+    if (found := unrecorded(name)) is not None:
+        return found
     known = store.harness(name) if _ID.fullmatch(name) else None
     return known or registry.harness(name, task=task)
+
+
+def unrecorded(name: str) -> Harness | None:
+    """The harness that needs no store to be found: `library:NAME` or a file. Raises as `find_harness`."""
+    if name.startswith("library:"):
+        return from_library(name.removeprefix("library:"))
+    return load(Path(name)) if Path(name).is_file() else None

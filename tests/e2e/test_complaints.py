@@ -389,7 +389,6 @@ def test_07_a_full_disk_ends_in_words_and_the_run_goes_on_once_there_is_space(
     noise = random.Random(7)
     stub.mind = lambda prompt: f"<answer>1</answer>{noise.randbytes(30_000).hex()}"
     loriner, home = command(tmp_path, small_disk / "home"), small_disk / "home"
-    assert loriner("store", "check").returncode == 0
     (small_disk / "ballast").write_bytes(bytes(19_000_000))
     done = loriner("evaluate", str(folder), "--solver", stub.url, "--set", "concurrency=2")
     assert done.returncode == 6, done.stderr

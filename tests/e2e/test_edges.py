@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import signal
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -47,6 +51,73 @@ def test_a_home_that_is_a_file_is_named_in_a_line(loriner: Command, tmp_path: Pa
     assert done.returncode in (2, 6)
     assert "Traceback" not in done.stderr
     assert "file" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "runs list",
+        "runs show 2026",
+        "runs watch",
+        "report 2026",
+        "diagnose 2026",
+        "serve",
+        "log sums",
+        "show abcdef",
+        "tag good abcdef",
+        "bisect 2026 q1",
+        "store check",
+        "store export",
+        "adapt sums --solver scripted:echo --resume 2026",
+    ],
+)
+def test_a_mistyped_home_is_named_and_not_made(loriner: Command, tmp_path: Path, line: str) -> None:
+    done = loriner(*line.split(), "--home", "mistyped")
+    assert done.returncode == 2, done.stderr
+    assert done.stderr == "error: no store at mistyped: nothing was run there yet, or it is another --home\n"
+    assert not (tmp_path / "mistyped").exists()
+
+
+def test_before_the_first_run_there_is_none_and_nothing_is_made(loriner: Command, tmp_path: Path) -> None:
+    assert loriner("runs", "list", "--json").stdout == "[]\n"
+    assert "No runs yet" in loriner("runs", "list").stdout
+    assert "def solve" in loriner("show", "library:minimal").stdout
+    assert loriner("doctor").returncode == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def sealed(tmp_path: Path) -> Iterator[Callable[[Path], Path]]:
+    """Shows a folder again at a place where nothing can be written."""
+    place = tmp_path / "sealed"
+    place.mkdir()
+
+    def seal(folder: Path) -> Path:
+        for options in (["--bind"], ["-o", "remount,bind,ro"]):
+            mount = ["mount", *options, str(folder), str(place)]
+            if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
+                pytest.skip("a read-only mount needs root and the right to mount")
+        return place
+
+    yield seal
+    subprocess.run(["umount", "-l", str(place)], capture_output=True)
+
+
+def test_a_home_that_cannot_be_written_can_be_read(
+    loriner: Command, folder: Path, tmp_path: Path, sealed: Callable[[Path], Path]
+) -> None:
+    line = ("evaluate", str(folder), "--solver", "scripted:echo", "--limit", "2")
+    document = json.loads(loriner(*line, "--json").stdout)
+    run, harness = document["run"], document["harness"]
+    home = str(sealed(tmp_path / "home"))
+    (listed,) = json.loads(loriner("runs", "list", "--home", home, "--json").stdout)
+    assert (listed["run"], listed["status"]) == (run, "done")
+    for reading in (["runs", "show", run], ["diagnose", run], ["store", "check"], ["show", harness[:12]]):
+        done = loriner(*reading, "--home", home)
+        assert done.returncode == 0, done.stderr
+    refused = loriner(*line, "--home", home)
+    assert refused.returncode == 6
+    assert "is writable" in refused.stderr and "Traceback" not in refused.stderr
 
 
 @pytest.mark.parametrize(

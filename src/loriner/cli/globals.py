@@ -61,10 +61,10 @@ class Globals:
 
     @contextmanager
     def store(self) -> Iterator[Store]:
-        """The store of the home directory, closed afterwards."""
+        """The store of the home directory, to be read, closed afterwards. Raises as `Store.existing`."""
         from loriner.store.database import Store
 
-        opened = Store.open(self.settings().home)
+        opened = Store.existing(self.settings().home)
         try:
             yield opened
         finally:

@@ -24,18 +24,22 @@ def register(app: typer.Typer) -> None:
 
 
 def _harness(given: Globals, name: str) -> Harness:
-    from loriner.store.registry import Registry
-    from loriner.workspace import find_harness
+    from loriner.workspace import find_harness, unrecorded
 
-    with given.store() as store:
-        return find_harness(name, store, Registry.open(given.settings().home))
+    if (found := unrecorded(name)) is not None:
+        return found
+    with given.store() as store, _registry(given) as registry:
+        return find_harness(name, store, registry)
 
 
 @contextmanager
 def _registry(given: Globals) -> Iterator[Registry]:
+    from loriner.store.connection import require_store
     from loriner.store.registry import Registry
 
-    yield Registry.open(given.settings().home)
+    home = given.settings().home
+    require_store(home)
+    yield Registry.open(home)
 
 
 def log(context: typer.Context, task: Annotated[str, typer.Argument(help="A task's name.")]) -> None:

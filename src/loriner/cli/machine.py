@@ -109,8 +109,8 @@ def _surroundings(given: Globals, endpoint: str | None) -> list[tuple[str, bool,
     import sys
 
     settings = given.settings()
-    settings.home.mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(settings.home).free / 2**30
+    home = settings.home.absolute()
+    free = shutil.disk_usage(next(each for each in (home, *home.parents) if each.exists())).free / 2**30
     rows = [
         ("python", sys.version_info >= (3, 11), sys.version.split()[0], "install Python 3.11 or newer"),
         ("disk", free > 1, f"{free:.1f} GiB free", f"free some space on the disk of {settings.home}"),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from loriner.cli.globals import Globals
 from loriner.cli.watching import arms, watch
+
+if TYPE_CHECKING:
+    from loriner.records import Usage
+    from loriner.store.runs import RunRow
 
 app = typer.Typer(help="What was run.", no_args_is_help=True)
 app.command()(watch)
@@ -24,26 +28,35 @@ def list_(context: typer.Context, limit: Annotated[int, typer.Option(min=1)] = 2
     from loriner.cli import documents, render
 
     given: Globals = context.obj
-    with given.store() as store:
-        rows = [(row, store.spent(row.id)) for row in store.runs(limit)]
-        if given.json:
-            documents.emit([documents.run(row, spent) for row, spent in rows])
-            return
-        render.table(
-            "Runs" if rows else "No runs yet",
-            ["run", "command", "task", "status", "started", "calls"],
+    rows = _latest(given, limit)
+    if given.json:
+        documents.emit([documents.run(row, spent) for row, spent in rows])
+        return
+    render.table(
+        "Runs" if rows else "No runs yet",
+        ["run", "command", "task", "status", "started", "calls"],
+        [
             [
-                [
-                    row.id,
-                    row.command,
-                    row.summary.get("task", row.config.get("adapt", {}).get("task")),
-                    row.status,
-                    row.started,
-                    spent.calls,
-                ]
-                for row, spent in rows
-            ],
-        )
+                row.id,
+                row.command,
+                row.summary.get("task", row.config.get("adapt", {}).get("task")),
+                row.status,
+                row.started,
+                spent.calls,
+            ]
+            for row, spent in rows
+        ],
+    )
+
+
+def _latest(given: Globals, limit: int) -> list[tuple[RunRow, Usage]]:
+    """The latest runs with what they cost: none before the first; a home that is named must have a store."""
+    from loriner.store.connection import holds_store
+
+    if given.home is None and not holds_store(given.settings().home):
+        return []
+    with given.store() as store:
+        return [(row, store.spent(row.id)) for row in store.runs(limit)]
 
 
 @app.command()

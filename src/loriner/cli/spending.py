@@ -53,7 +53,7 @@ def earlier(
     name = resume or replay
     if name is None:
         return settings
-    store = Store.open(settings.home)
+    store = Store.existing(settings.home)
     try:
         row = store.run(name)
         within = row.parent if row.parent and store.run(row.parent).command == "compare" else None

@@ -18,9 +18,12 @@ def check(context: typer.Context) -> None:
     """Whether the store and the registry are whole and agree. Exit 6 otherwise."""
     from loriner.cli import documents
     from loriner.store.check import check as run_check
+    from loriner.store.connection import require_store
 
     given: Globals = context.obj
-    found = run_check(given.settings().home)
+    home = given.settings().home
+    require_store(home)
+    found = run_check(home)
     if given.json:
         documents.emit({"problems": list(found.problems), "counts": dict(found.counts)})
     else:

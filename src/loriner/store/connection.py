@@ -5,6 +5,7 @@ Not for network file systems: SQLite's locks do not hold there. Use one store a 
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 
-from loriner.errors import StoreError
+from loriner.errors import ConfigError, StoreError
 
 FILE_NAME = "loriner.db"
 APPLICATION_ID = 0x6C6F7269
@@ -21,6 +22,22 @@ CACHE = -32_768
 """32 MB of pages for each connection (SQLite counts KiB as negative)."""
 BUSY_S = 30.0
 """How long a process waits for another one's write lock."""
+
+
+def holds_store(home: Path) -> bool:
+    """Whether a folder has a store."""
+    return (home / FILE_NAME).exists()
+
+
+def require_store(home: Path) -> None:
+    """Raises `ConfigError` for a folder without a store: who only reads makes none under a mistyped name."""
+    if not holds_store(home):
+        raise ConfigError(f"no store at {home}: nothing was run there yet, or it is another --home")
+
+
+def is_writable(home: Path) -> bool:
+    """Whether the store of a folder can be written."""
+    return os.access(home, os.W_OK) and os.access(home / FILE_NAME, os.W_OK)
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -42,9 +59,14 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def connect_read_only(path: Path) -> sqlite3.Connection:
-    """A connection that only reads, also while others write. Raises as `connect`."""
+    """A connection that only reads, also while others write. Raises as `connect`.
+
+    Where nothing can be written beside the file, SQLite cannot make the log that it reads by. With no log
+    there, nobody is writing, and the file is read as it stands.
+    """
     try:
-        uri = f"{path.absolute().as_uri()}?mode=ro"
+        alone = not os.access(path.parent, os.W_OK) and not path.with_name(f"{FILE_NAME}-wal").exists()
+        uri = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
         connection = sqlite3.connect(
             uri, uri=True, timeout=BUSY_S, isolation_level=None, check_same_thread=False
         )

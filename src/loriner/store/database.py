@@ -14,7 +14,7 @@ from typing import Any
 from loriner.errors import StoreError
 from loriner.models.base import ModelReply
 from loriner.records import Context, Harness, Rollout, Trial, Usage
-from loriner.store.connection import FILE_NAME, connect, migrate, migrations
+from loriner.store.connection import FILE_NAME, connect, is_writable, migrate, migrations, require_store
 from loriner.store.contexts import context_fact, find_contexts
 from loriner.store.events import Event, event_fact, find_events
 from loriner.store.hold import Hold, is_held
@@ -73,6 +73,27 @@ class Store:
             return cls(path)
         finally:
             connection.close()
+
+    @classmethod
+    def existing(cls, home: Path) -> Store:
+        """The store of a folder that has one, to be read: also where it cannot be written.
+
+        Raises:
+            ConfigError: the folder has none.
+            StoreError: as `open`; or it cannot be written and is of another release.
+        """
+        require_store(home)
+        if is_writable(home):
+            return cls.open(home)
+        store, known = cls(home / FILE_NAME), len(migrations())
+        (found,) = store.reader.rows("SELECT max(version) FROM schema_version")[0]
+        if found != known:
+            store.close()
+            raise StoreError(
+                f"{store.path} cannot be written and is of another release (schema {found}, not {known}): "
+                "copy it to where it can be upgraded, or use that release"
+            )
+        return store
 
     def close(self) -> None:
         """Writes what was submitted and lets go of the file. Safe to call twice."""
