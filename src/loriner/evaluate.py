@@ -31,7 +31,7 @@ MAX_INFRA_ERRORS = 10
 """So many failures of ours, in a majority, stop an evaluation before its end."""
 INFRA_TRIES = 2
 N_PROBES = 3
-"""Questions run first: when all crash alike before any call, the others are not run."""
+"""Questions run first: a program that cannot even be loaded for them is not run on the others."""
 
 
 class Observer(Protocol):
@@ -118,6 +118,8 @@ class _Batch:
     stopped: BudgetReached | None = None
     """The cap that was reached: no further trial begins, and those in flight end by themselves."""
     done: dict[tuple[str, int], Trial] = field(default_factory=dict)
+    unloadable: int = 0
+    """Trials whose program crashed while it was loaded, which no question has a part in."""
     scorer_said: list[str] = field(default_factory=list)
     """What the scorer failed with, for each answer that it failed on."""
 
@@ -167,7 +169,7 @@ class _Batch:
             return
         if all(trial.status is Status.INFRA_ERROR for trial in self.done.values()):
             raise self._infrastructure(tuple(self.done.values()))
-        work = self._skip if self._hopeless() else self._one
+        work = self._skip if self.unloadable >= N_PROBES else self._one
         for question, sample in missing[N_PROBES:]:
             group.create_task(work(question, sample))
 
@@ -227,6 +229,7 @@ class _Batch:
         except BaseException:
             await self._keep_cut(question, sample, tuple(services.calls))
             raise
+        self.unloadable += verdict.status is Status.CRASHED and verdict.stage == "import"
         score = await self._score(question, verdict)
         return _as_trial(self.harness, question, sample, verdict, score, tuple(services.calls))
 
@@ -255,18 +258,9 @@ class _Batch:
             self.scorer_said.append(str(score.extra.get("message", "")))
         return score
 
-    def _hopeless(self) -> bool:
-        """Whether every trial so far crashed in the same way without having asked for anything."""
-        trials = list(self.done.values())
-        return (
-            len(trials) >= N_PROBES
-            and all(each.status is Status.CRASHED and not each.calls for each in trials)
-            and len({each.detail for each in trials}) == 1
-        )
-
     async def _skip(self, question: Question, sample: int) -> None:
-        """Records the trial of a program that is not run again, since it crashed at once each time."""
-        cause = next(iter(self.done.values()))
+        """Records the trial of a program that is not run again, since it cannot be loaded."""
+        cause = next(each for each in self.done.values() if each.status is Status.CRASHED)
         await self._keep(
             Trial(
                 harness_id=self.harness.id,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,18 +45,34 @@ def test_a_harness_without_solve_is_named_and_spends_nothing(
     assert stub.calls == []
 
 
-def test_a_harness_that_always_crashes_is_run_three_times_only(
-    loriner: Command, folder: Path, stub: Stub, tmp_path: Path
-) -> None:
-    (tmp_path / "bad.py").write_text("def solve(model, question):\n    return undefined\n")
-    done = loriner(
-        "evaluate", str(folder), "--solver", stub.url, "--harness", "bad.py", "--limit", "10", "--json"
-    )
+def statuses(
+    loriner: Command, folder: Path, stub: Stub, harness: str, source: str
+) -> tuple[list[str], dict[str, Any]]:
+    """The status of each of ten trials, and the score."""
+    (folder.parent / harness).write_text(source)
+    asked = ("--solver", stub.url, "--harness", harness, "--limit", "10", "--json")
+    done = loriner("evaluate", str(folder), *asked)
     assert done.returncode == 0, done.stderr
-    statuses = [each["status"] for each in json.loads(done.stdout)["trials"]]
-    assert statuses.count("crashed") == 3
-    assert statuses.count("skipped_after_crash") == 7
-    assert json.loads(done.stdout)["score"]["score"] == 0.0
+    told = json.loads(done.stdout)
+    return [each["status"] for each in told["trials"]], told["score"]
+
+
+def test_a_harness_that_cannot_be_loaded_is_run_three_times_only(
+    loriner: Command, folder: Path, stub: Stub
+) -> None:
+    source = "limit = undefined\n\n\ndef solve(model, question):\n    return '1'\n"
+    found, score = statuses(loriner, folder, stub, "bad.py", source)
+    assert found.count("crashed") == 3
+    assert found.count("skipped_after_crash") == 7
+    assert score["score"] == 0.0
+
+
+def test_a_harness_that_crashes_on_a_question_is_run_on_the_others(
+    loriner: Command, folder: Path, stub: Stub
+) -> None:
+    """Three crashes alike say nothing of a fourth question: one that is not run would count as wrong."""
+    source = "def solve(model, question):\n    raise ValueError(question)\n"
+    assert statuses(loriner, folder, stub, "picky.py", source)[0] == ["crashed"] * 10
 
 
 @pytest.mark.parametrize(
