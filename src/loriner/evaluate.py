@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from loriner.errors import BudgetReached, InfrastructureError, ModelError, PromptRefused
+from loriner.errors import BudgetReached, InfrastructureError, ModelError, PromptRefused, TaskError
 from loriner.models.base import Model, ModelRequest, call_of, request_of
 from loriner.models.meter import Meter
 from loriner.records import Call, Evaluation, Harness, Question, Score, Status, Trial
@@ -73,6 +73,8 @@ class Evaluator:
     _shared: dict[tuple[str, str, str, tuple[str, ...], int], asyncio.Task[Evaluation]] = field(
         default_factory=dict
     )
+    _held: set[str] = field(default_factory=set)
+    """Tasks that were held against what the run began with."""
 
     async def evaluate(
         self, task: Task, harness: Harness, questions: Sequence[Question], *, purpose: str, samples: int = 1
@@ -82,7 +84,9 @@ class Evaluator:
         Raises:
             InfrastructureError: too many trials failed through no fault of the harness.
             BudgetReached: a cap of the run is reached; finished trials are in the store.
+            TaskError: the task is not the one that the run began with.
         """
+        await self._hold(task)
         if self.several_tasks:
             purpose = of_task(purpose, task.name)
         key = (task.name, harness.id, purpose, tuple(question.id for question in questions), samples)
@@ -99,6 +103,30 @@ class Evaluator:
         finally:
             if running.done():
                 self._shared.pop(key, None)
+
+    async def _hold(self, task: Task) -> None:
+        """Notes once what the scores of a task rest on, or finds it as the run noted it before.
+
+        Raises:
+            TaskError: it has changed, and stored trials would stand beside trials of another task.
+        """
+        if task.name in self._held:
+            return
+        now = dict(task.digests)
+        noted = [
+            each.data["digests"]
+            for each in self.store.events(self.run_id, "task")
+            if each.data["task"] == task.name
+        ]
+        then = noted[0] if noted else now
+        if changed := sorted(part for part in then if now.get(part) != then[part]):
+            raise TaskError(
+                f"the {' and the '.join(changed)} of {task.name} changed since run {self.run_id} began, and "
+                "its trials would be of two tasks: put back what it was to go on, or begin a new run"
+            )
+        self._held.add(task.name)
+        if not noted:
+            await self.store.add_event(self.run_id, "task", {"task": task.name, "digests": now})
 
 
 @dataclass(slots=True)

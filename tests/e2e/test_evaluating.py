@@ -75,6 +75,25 @@ def test_a_harness_that_crashes_on_a_question_is_run_on_the_others(
     assert statuses(loriner, folder, stub, "picky.py", source)[0] == ["crashed"] * 10
 
 
+@pytest.mark.parametrize(("file", "part"), [("score.py", "scorer"), ("items.jsonl", "items")])
+@pytest.mark.parametrize(("command", "most"), [("evaluate", "10"), ("adapt", "75")])
+def test_a_run_is_not_taken_up_with_a_task_that_changed(
+    loriner: Command, folder: Path, command: str, most: str, file: str, part: str
+) -> None:
+    """Trials scored by the old scorer and by the new one would give a mean of neither."""
+    stopped = loriner(command, str(folder), "--solver", "scripted:echo", "--max-trials", most, "--json")
+    assert stopped.returncode == 4, stopped.stderr
+    (run,) = json.loads(loriner("runs", "list", "--json").stdout)
+    was = (folder / file).read_text()
+    (folder / file).write_text(was.replace("def score", "# kinder\ndef score").replace("plus", "and", 1))
+    refused = loriner(command, "--resume", run["run"], "--max-trials", "400")
+    assert refused.returncode == 2, refused.stderr
+    assert f"the {part} of sums changed since run {run['run']} began" in refused.stderr
+    (folder / file).write_text(was)
+    resumed = loriner(command, "--resume", run["run"], "--max-trials", "400")
+    assert resumed.returncode == 0, resumed.stderr
+
+
 @pytest.mark.parametrize(
     ("line", "told"),
     [

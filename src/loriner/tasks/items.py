@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from loriner.errors import TaskError
@@ -57,6 +60,12 @@ class ItemTask:
     @property
     def tools(self) -> Mapping[str, Tool]:
         return self._card.tools
+
+    @cached_property
+    def digests(self) -> Mapping[str, str]:
+        """Of the items with their splits, and of the scorer."""
+        items = json.dumps(self._splits, sort_keys=True, default=str).encode()
+        return {"items": hashlib.sha256(items).hexdigest(), "scorer": self._scorer.digest}
 
     def questions(self, split: Split) -> Sequence[Question]:
         """The questions of a split.
