@@ -306,6 +306,7 @@ class _Batch:
         return InfrastructureError(
             f"{len(failed)} of {len(trials)} trials failed through no fault of the harness: no score "
             f"(finished trials are in the store; run {self.lab.run_id} can be resumed). "
+            f"Solver: {self.lab.solver.name}. "
             f"Root error: {failed[-1].error or failed[-1].detail}"
         )
 

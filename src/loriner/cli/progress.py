@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,19 +16,48 @@ from loriner.evaluate import Observer, silent
 from loriner.records import Trial
 
 LINE_EVERY_S = 5.0
+SILENCE_S = 15.0
+"""How long nothing may come before that is told; each time it is told it may be twice as long."""
 
 
 @contextmanager
-def watching(verbosity: int, *, plain_ok: bool = True) -> Iterator[Observer]:
-    """An observer that shows the run on stderr while the block runs."""
+def watching(verbosity: int) -> Iterator[Observer]:
+    """An observer that shows the run on stderr while the block, of a coroutine, runs."""
     console = Console(stderr=True)
     if verbosity < 0:
         yield silent
     elif console.is_terminal:
-        with _Bars(console).shown() as bars:
-            yield bars
+        with _Bars(console).shown() as bars, _heard(bars, bars.say) as observe:
+            yield observe
     else:
-        yield _Lines()
+        lines = _Lines()
+        with _heard(lines, lines.say) as observe:
+            yield observe
+
+
+@contextmanager
+def _heard(observe: Observer, say: Callable[[str], None]) -> Iterator[Observer]:
+    """The observer; meanwhile it is said when it has heard nothing for long."""
+    last = time.monotonic()
+
+    def heard(event: str, /, **facts: Any) -> None:
+        nonlocal last
+        last = time.monotonic()
+        observe(event, **facts)
+
+    async def wait() -> None:
+        most = SILENCE_S
+        while True:
+            await asyncio.sleep(most / 10)
+            if (silence := time.monotonic() - last) >= most:
+                say(f"nothing has come back for {silence:.0f} s: the model is slow, or does not answer")
+                most *= 2
+
+    waiting = asyncio.get_running_loop().create_task(wait())
+    try:
+        yield heard
+    finally:
+        waiting.cancel()
 
 
 class _Told:
