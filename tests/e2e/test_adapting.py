@@ -6,6 +6,8 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from command import Command
 from stub_server import Stub
 
@@ -40,6 +42,23 @@ def test_a_program_that_runs_programs_is_found_and_accepted(
     assert {each["code"] for each in document["rounds"][0]["candidates"]} == {None}
     assert document["usage"]["calls"] == len(stub.calls)
     assert document["usage"]["usd"] is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "\n  reply = model(question)\n  return reply\n",
+        "\n\treturn model(question)\n",
+        " return model(question)",
+    ],
+)
+def test_a_seed_of_another_layout_is_revised(
+    loriner: Command, folder: Path, stub: Stub, tmp_path: Path, body: str
+) -> None:
+    (tmp_path / "own.py").write_text(f"def solve(model, question):{body}")
+    done = adapt(loriner, folder, stub, "--harness", "own.py")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["best"]["test"]["score"] == 1.0
 
 
 def test_what_was_found_can_be_shown_compared_exported_and_reverted(
