@@ -78,3 +78,21 @@ def test_what_was_found_can_be_shown_compared_exported_and_reverted(
     exported = loriner("export", best[:10], "-o", str(tmp_path / "out"))
     assert exported.returncode == 0, exported.stderr
     assert (tmp_path / "out" / "tools.py").exists()
+
+
+def test_an_export_names_the_tools_to_write_and_keeps_what_was_written(
+    loriner: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "own.py").write_text(
+        "from tools import lookup\n\n\ndef solve(model, question):\n    return lookup(question)\n"
+    )
+    done = loriner("export", "own.py", "-o", "ex")
+    assert done.returncode == 0
+    assert "tools that ex/tools.py lacks: lookup; write them there" in done.stderr
+    with (tmp_path / "ex" / "tools.py").open("a") as file:
+        file.write("\n\ndef lookup(question):\n    return question\n")
+    written = (tmp_path / "ex" / "tools.py").read_text()
+    done = loriner("export", "own.py", "-o", "ex")
+    assert done.returncode == 0
+    assert (tmp_path / "ex" / "tools.py").read_text() == written
+    assert done.stderr.count("note: ") == 1 and "ex/tools.py was there, changed, and is kept" in done.stderr
