@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +15,11 @@ from loriner.evaluate import Observer, silent
 from loriner.records import Trial
 
 LINE_EVERY_S = 5.0
+
+
+def _bars(console: Console) -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True)
 
 
 @contextmanager
@@ -28,6 +33,26 @@ def watching(verbosity: int, *, plain_ok: bool = True) -> Iterator[Observer]:
             yield bars
     else:
         yield _Lines()
+
+
+@contextmanager
+def counting(verbosity: int, label: str) -> Iterator[Callable[[int, int], None]]:
+    """A function of (done, all) that shows on stderr how far something is, while the block runs."""
+    console = Console(stderr=True)
+    last = time.monotonic()
+
+    def line(done: int, n: int) -> None:
+        nonlocal last
+        if verbosity >= 0 and time.monotonic() - last > LINE_EVERY_S:
+            last = time.monotonic()
+            print(f"{label}: {done}/{n}", file=sys.stderr, flush=True)
+
+    if verbosity < 0 or not console.is_terminal:
+        yield line
+        return
+    with _bars(console) as bars:
+        bar = bars.add_task(label, total=None)
+        yield lambda done, n: bars.update(bar, completed=done, total=n)
 
 
 class _Told:
@@ -86,8 +111,7 @@ class _Lines(_Told):
 
 class _Bars(_Told):
     def __init__(self, console: Console) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        self.progress = Progress(*columns, console=console, transient=True)
+        self.progress = _bars(console)
         self.open: dict[tuple[str, str], TaskID] = {}
 
     @contextmanager
