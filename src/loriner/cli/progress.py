@@ -20,6 +20,11 @@ SILENCE_S = 15.0
 """How long nothing may come before that is told; each time it is told it may be twice as long."""
 
 
+def _bars(console: Console) -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True)
+
+
 @contextmanager
 def watching(verbosity: int) -> Iterator[Observer]:
     """An observer that shows the run on stderr while the block, of a coroutine, runs."""
@@ -58,6 +63,26 @@ def _heard(observe: Observer, say: Callable[[str], None]) -> Iterator[Observer]:
         yield heard
     finally:
         waiting.cancel()
+
+
+@contextmanager
+def counting(verbosity: int, label: str) -> Iterator[Callable[[int, int], None]]:
+    """A function of (done, all) that shows on stderr how far something is, while the block runs."""
+    console = Console(stderr=True)
+    last = time.monotonic()
+
+    def line(done: int, n: int) -> None:
+        nonlocal last
+        if verbosity >= 0 and time.monotonic() - last > LINE_EVERY_S:
+            last = time.monotonic()
+            print(f"{label}: {done}/{n}", file=sys.stderr, flush=True)
+
+    if verbosity < 0 or not console.is_terminal:
+        yield line
+        return
+    with _bars(console) as bars:
+        bar = bars.add_task(label, total=None)
+        yield lambda done, n: bars.update(bar, completed=done, total=n)
 
 
 class _Told:
@@ -116,8 +141,7 @@ class _Lines(_Told):
 
 class _Bars(_Told):
     def __init__(self, console: Console) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        self.progress = Progress(*columns, console=console, transient=True)
+        self.progress = _bars(console)
         self.open: dict[tuple[str, str], TaskID] = {}
 
     @contextmanager

@@ -31,7 +31,22 @@ ScoreFunction = Callable[[Mapping[str, Any], str], Any]
 
 SCORER_ERROR = "scorer_error"
 SCORER_TIMEOUT = "scorer_timeout"
+FAILURES = (SCORER_ERROR, SCORER_TIMEOUT)
 _EXPECTED = "expected a number in [0, 1] or a Score"
+
+
+class ScorerFailed(TaskError):
+    """A scorer raises or runs out of time on a right answer: then none of its verdicts can be trusted."""
+
+    def __init__(self, task: str, item_id: str, score: Score) -> None:
+        super().__init__(f"the scorer of {task} fails on the right answer of item {item_id!r}: {said(score)}")
+        self.score = score
+        """What it says of the right answer."""
+
+
+def said(score: Score) -> str:
+    """The detail of a score, with what a scorer that failed said."""
+    return ": ".join(filter(None, [score.detail, str(score.extra.get("message", ""))]))
 
 
 class Scorer(Protocol):
