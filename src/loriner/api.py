@@ -7,11 +7,12 @@ run = lo.adapt(task, solver=lo.Model("http://localhost:8000/v1", "Qwen3.5-4B"), 
 print(run.seed, run.best)
 print(run.best.diff(run.seed))
 run.best.save("harness.py")
+
+Both functions also work where an event loop runs already, as in a notebook; that loop waits for them.
 """
 
 from __future__ import annotations
 
-import asyncio
 import difflib
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,7 @@ from loriner.tasks.base import Split
 from loriner.tasks.base import Task as AnyTask
 from loriner.tasks.jsonl import from_jsonl
 from loriner.tasks.named import open_task
+from loriner.waiting import wait_for
 from loriner.workspace import Workspace, workspace
 
 __all__ = ["Budget", "LorinerError", "Model", "Price", "Run", "Scored", "Task", "adapt", "evaluate"]
@@ -119,7 +121,7 @@ def adapt(
         LorinerError: as the command line would, with the same message.
     """
     settings = _settings(home, seed, budget or Budget(), solver, proposer)
-    return asyncio.run(_adapt(task, harness, settings, Plan(rounds=rounds, **plan)))
+    return wait_for(_adapt(task, harness, settings, Plan(rounds=rounds, **plan)))
 
 
 def evaluate(
@@ -134,7 +136,7 @@ def evaluate(
 ) -> Evaluation:
     """All trials of a harness (`library:NAME`, a file, or `run.best`) on a split of `task`."""
     settings = _settings(home, seed, Budget(), solver)
-    return asyncio.run(_evaluate(task, harness, settings, split, limit))
+    return wait_for(_evaluate(task, harness, settings, split, limit))
 
 
 def _settings(

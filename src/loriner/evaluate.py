@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from loriner.errors import BudgetReached, InfrastructureError, ModelError, PromptRefused
+from loriner.errors import BudgetReached, InfrastructureError, ModelError, PromptRefused, TaskError
 from loriner.models.base import Model, ModelRequest, call_of, request_of
 from loriner.models.meter import Meter
 from loriner.records import Call, Evaluation, Harness, Question, Score, Status, Trial
@@ -31,7 +31,7 @@ MAX_INFRA_ERRORS = 10
 """So many failures of ours, in a majority, stop an evaluation before its end."""
 INFRA_TRIES = 2
 N_PROBES = 3
-"""Questions run first: when all crash alike before any call, the others are not run."""
+"""Questions run first: a program that cannot even be loaded for them is not run on the others."""
 
 
 class Observer(Protocol):
@@ -73,6 +73,8 @@ class Evaluator:
     _shared: dict[tuple[str, str, str, tuple[str, ...], int], asyncio.Task[Evaluation]] = field(
         default_factory=dict
     )
+    _held: set[str] = field(default_factory=set)
+    """Tasks that were held against what the run began with."""
 
     async def evaluate(
         self, task: Task, harness: Harness, questions: Sequence[Question], *, purpose: str, samples: int = 1
@@ -82,7 +84,9 @@ class Evaluator:
         Raises:
             InfrastructureError: too many trials failed through no fault of the harness.
             BudgetReached: a cap of the run is reached; finished trials are in the store.
+            TaskError: the task is not the one that the run began with.
         """
+        await self._hold(task)
         if self.several_tasks:
             purpose = of_task(purpose, task.name)
         key = (task.name, harness.id, purpose, tuple(question.id for question in questions), samples)
@@ -99,6 +103,30 @@ class Evaluator:
         finally:
             if running.done():
                 self._shared.pop(key, None)
+
+    async def _hold(self, task: Task) -> None:
+        """Notes once what the scores of a task rest on, or finds it as the run noted it before.
+
+        Raises:
+            TaskError: it has changed, and stored trials would stand beside trials of another task.
+        """
+        if task.name in self._held:
+            return
+        now = dict(task.digests)
+        noted = [
+            each.data["digests"]
+            for each in self.store.events(self.run_id, "task")
+            if each.data["task"] == task.name
+        ]
+        then = noted[0] if noted else now
+        if changed := sorted(part for part in then if now.get(part) != then[part]):
+            raise TaskError(
+                f"the {' and the '.join(changed)} of {task.name} changed since run {self.run_id} began, and "
+                "its trials would be of two tasks: put back what it was to go on, or begin a new run"
+            )
+        self._held.add(task.name)
+        if not noted:
+            await self.store.add_event(self.run_id, "task", {"task": task.name, "digests": now})
 
 
 @dataclass(slots=True)
@@ -118,6 +146,8 @@ class _Batch:
     stopped: BudgetReached | None = None
     """The cap that was reached: no further trial begins, and those in flight end by themselves."""
     done: dict[tuple[str, int], Trial] = field(default_factory=dict)
+    unloadable: int = 0
+    """Trials whose program crashed while it was loaded, which no question has a part in."""
     scorer_said: list[str] = field(default_factory=list)
     """What the scorer failed with, for each answer that it failed on."""
 
@@ -167,7 +197,7 @@ class _Batch:
             return
         if all(trial.status is Status.INFRA_ERROR for trial in self.done.values()):
             raise self._infrastructure(tuple(self.done.values()))
-        work = self._skip if self._hopeless() else self._one
+        work = self._skip if self.unloadable >= N_PROBES else self._one
         for question, sample in missing[N_PROBES:]:
             group.create_task(work(question, sample))
 
@@ -227,6 +257,7 @@ class _Batch:
         except BaseException:
             await self._keep_cut(question, sample, tuple(services.calls))
             raise
+        self.unloadable += verdict.status is Status.CRASHED and verdict.stage == "import"
         score = await self._score(question, verdict)
         return _as_trial(self.harness, question, sample, verdict, score, tuple(services.calls))
 
@@ -255,18 +286,9 @@ class _Batch:
             self.scorer_said.append(str(score.extra.get("message", "")))
         return score
 
-    def _hopeless(self) -> bool:
-        """Whether every trial so far crashed in the same way without having asked for anything."""
-        trials = list(self.done.values())
-        return (
-            len(trials) >= N_PROBES
-            and all(each.status is Status.CRASHED and not each.calls for each in trials)
-            and len({each.detail for each in trials}) == 1
-        )
-
     async def _skip(self, question: Question, sample: int) -> None:
-        """Records the trial of a program that is not run again, since it crashed at once each time."""
-        cause = next(iter(self.done.values()))
+        """Records the trial of a program that is not run again, since it cannot be loaded."""
+        cause = next(each for each in self.done.values() if each.status is Status.CRASHED)
         await self._keep(
             Trial(
                 harness_id=self.harness.id,
@@ -284,6 +306,7 @@ class _Batch:
         return InfrastructureError(
             f"{len(failed)} of {len(trials)} trials failed through no fault of the harness: no score "
             "(finished trials are in the store; the run can be resumed). "
+            f"Solver: {self.lab.solver.name}. "
             f"Root error: {failed[-1].error or failed[-1].detail}"
         )
 

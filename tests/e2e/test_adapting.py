@@ -6,6 +6,8 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from command import Command
 from stub_server import Stub
 
@@ -42,6 +44,23 @@ def test_a_program_that_runs_programs_is_found_and_accepted(
     assert document["usage"]["usd"] is None
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "\n  reply = model(question)\n  return reply\n",
+        "\n\treturn model(question)\n",
+        " return model(question)",
+    ],
+)
+def test_a_seed_of_another_layout_is_revised(
+    loriner: Command, folder: Path, stub: Stub, tmp_path: Path, body: str
+) -> None:
+    (tmp_path / "own.py").write_text(f"def solve(model, question):{body}")
+    done = adapt(loriner, folder, stub, "--harness", "own.py")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["best"]["test"]["score"] == 1.0
+
+
 def test_what_was_found_can_be_shown_compared_exported_and_reverted(
     loriner: Command, folder: Path, stub: Stub, tmp_path: Path
 ) -> None:
@@ -61,3 +80,21 @@ def test_what_was_found_can_be_shown_compared_exported_and_reverted(
     exported = loriner("export", best[:10], "-o", str(tmp_path / "out"))
     assert exported.returncode == 0, exported.stderr
     assert (tmp_path / "out" / "tools.py").exists()
+
+
+def test_an_export_names_the_tools_to_write_and_keeps_what_was_written(
+    loriner: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "own.py").write_text(
+        "from tools import lookup\n\n\ndef solve(model, question):\n    return lookup(question)\n"
+    )
+    done = loriner("export", "own.py", "-o", "ex")
+    assert done.returncode == 0
+    assert "tools that ex/tools.py lacks: lookup; write them there" in done.stderr
+    with (tmp_path / "ex" / "tools.py").open("a") as file:
+        file.write("\n\ndef lookup(question):\n    return question\n")
+    written = (tmp_path / "ex" / "tools.py").read_text()
+    done = loriner("export", "own.py", "-o", "ex")
+    assert done.returncode == 0
+    assert (tmp_path / "ex" / "tools.py").read_text() == written
+    assert done.stderr.count("note: ") == 1 and "ex/tools.py was there, changed, and is kept" in done.stderr

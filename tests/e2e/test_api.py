@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 import loriner as lo
+from loriner.store.database import Store
 from stub_server import Stub
 
 
@@ -39,3 +45,67 @@ def test_errors_are_the_command_lines(folder: Path, tmp_path: Path) -> None:
         lo.evaluate(lo.Task.named(str(folder)), "library:minimal", "nothing", home=tmp_path)
     with pytest.raises(lo.LorinerError, match="nowhere"):
         lo.Task.named("nowhere", home=tmp_path)
+
+
+def _adapted(folder: Path, stub: Stub, home: Path) -> lo.Run:
+    return lo.adapt(
+        lo.Task.named(str(folder)), _model(stub), rounds=1, grade=12, test=12, candidates=1, home=home
+    )
+
+
+def test_it_works_where_an_event_loop_runs(folder: Path, stub: Stub, tmp_path: Path) -> None:
+    async def notebook() -> tuple[lo.Run, float | None]:
+        run = _adapted(folder, stub, tmp_path)
+        again = lo.evaluate(lo.Task.named(str(folder)), run.best, _model(stub), limit=5, home=tmp_path)
+        with pytest.raises(lo.LorinerError, match="no model is called 'nothing'"):
+            lo.evaluate(lo.Task.named(str(folder)), "library:minimal", "nothing", home=tmp_path)
+        return run, again.mean_score
+
+    run, score = asyncio.run(notebook())
+    assert run.best.test is not None and (run.best.test.mean, score) == (1.0, 1.0)
+
+
+INSIDE = """
+import asyncio, sys
+import loriner as lo
+
+def adapt():
+    url, _, name = sys.argv[2].partition("::")
+    task, sizes = lo.Task.named(sys.argv[1]), {"grade": 12, "test": 12}
+    lo.adapt(task, lo.Model(url, name), rounds=2, **sizes, home=sys.argv[3])
+
+async def main():
+    adapt()
+
+STARTS = {
+    "none": adapt,
+    "asyncio": lambda: asyncio.run(main()),
+    "notebook": lambda: asyncio.new_event_loop().run_until_complete(main()),
+}
+STARTS[sys.argv[4]]()
+"""
+
+
+@pytest.mark.parametrize("start", ["none", "asyncio", "notebook"])
+def test_an_interrupt_keeps_what_was_paid_for_wherever_it_runs(
+    folder: Path, stub: Stub, tmp_path: Path, start: str
+) -> None:
+    stub.delay_s = 0.4
+    process = subprocess.Popen(
+        [sys.executable, "-c", INSIDE, str(folder), stub.url, str(tmp_path / "home"), start],
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    while stub.n_answered < 20 and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert told.strip().splitlines()[-1].startswith("KeyboardInterrupt"), told
+    store = Store.open(tmp_path / "home")
+    try:
+        (run,) = store.runs()
+        assert run.status == "interrupted"
+        assert len([each for each in store.trials(run.id) if each.score is not None]) >= 12
+    finally:
+        store.close()

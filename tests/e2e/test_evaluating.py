@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from command import Command
+from command import Command, started
 from stub_server import Stub
 
 
@@ -44,18 +47,53 @@ def test_a_harness_without_solve_is_named_and_spends_nothing(
     assert stub.calls == []
 
 
-def test_a_harness_that_always_crashes_is_run_three_times_only(
-    loriner: Command, folder: Path, stub: Stub, tmp_path: Path
-) -> None:
-    (tmp_path / "bad.py").write_text("def solve(model, question):\n    return undefined\n")
-    done = loriner(
-        "evaluate", str(folder), "--solver", stub.url, "--harness", "bad.py", "--limit", "10", "--json"
-    )
+def statuses(
+    loriner: Command, folder: Path, stub: Stub, harness: str, source: str
+) -> tuple[list[str], dict[str, Any]]:
+    """The status of each of ten trials, and the score."""
+    (folder.parent / harness).write_text(source)
+    asked = ("--solver", stub.url, "--harness", harness, "--limit", "10", "--json")
+    done = loriner("evaluate", str(folder), *asked)
     assert done.returncode == 0, done.stderr
-    statuses = [each["status"] for each in json.loads(done.stdout)["trials"]]
-    assert statuses.count("crashed") == 3
-    assert statuses.count("skipped_after_crash") == 7
-    assert json.loads(done.stdout)["score"]["score"] == 0.0
+    told = json.loads(done.stdout)
+    return [each["status"] for each in told["trials"]], told["score"]
+
+
+def test_a_harness_that_cannot_be_loaded_is_run_three_times_only(
+    loriner: Command, folder: Path, stub: Stub
+) -> None:
+    source = "limit = undefined\n\n\ndef solve(model, question):\n    return '1'\n"
+    found, score = statuses(loriner, folder, stub, "bad.py", source)
+    assert found.count("crashed") == 3
+    assert found.count("skipped_after_crash") == 7
+    assert score["score"] == 0.0
+
+
+def test_a_harness_that_crashes_on_a_question_is_run_on_the_others(
+    loriner: Command, folder: Path, stub: Stub
+) -> None:
+    """Three crashes alike say nothing of a fourth question: one that is not run would count as wrong."""
+    source = "def solve(model, question):\n    raise ValueError(question)\n"
+    assert statuses(loriner, folder, stub, "picky.py", source)[0] == ["crashed"] * 10
+
+
+@pytest.mark.parametrize(("file", "part"), [("score.py", "scorer"), ("items.jsonl", "items")])
+@pytest.mark.parametrize(("command", "most"), [("evaluate", "10"), ("adapt", "75")])
+def test_a_run_is_not_taken_up_with_a_task_that_changed(
+    loriner: Command, folder: Path, command: str, most: str, file: str, part: str
+) -> None:
+    """Trials scored by the old scorer and by the new one would give a mean of neither."""
+    stopped = loriner(command, str(folder), "--solver", "scripted:echo", "--max-trials", most, "--json")
+    assert stopped.returncode == 4, stopped.stderr
+    (run,) = json.loads(loriner("runs", "list", "--json").stdout)
+    was = (folder / file).read_text()
+    (folder / file).write_text(was.replace("def score", "# kinder\ndef score").replace("plus", "and", 1))
+    refused = loriner(command, "--resume", run["run"], "--max-trials", "400")
+    assert refused.returncode == 2, refused.stderr
+    assert f"the {part} of sums changed since run {run['run']} began" in refused.stderr
+    (folder / file).write_text(was)
+    resumed = loriner(command, "--resume", run["run"], "--max-trials", "400")
+    assert resumed.returncode == 0, resumed.stderr
 
 
 @pytest.mark.parametrize(
@@ -80,6 +118,68 @@ def test_tasks_check_passes_a_sound_task_and_fails_a_broken_scorer(loriner: Comm
     assert loriner("tasks", "check", str(folder)).returncode == 0
     (folder / "score.py").write_text("def score(item, answer):\n    return 0.0\n")
     assert loriner("tasks", "check", str(folder)).returncode == 1
+
+
+def test_a_scorer_that_hangs_on_a_right_answer_stops_the_run_in_words(loriner: Command, folder: Path) -> None:
+    (folder / "score.py").write_text("def score(item, answer):\n    while True:\n        pass\n")
+    done = loriner("evaluate", str(folder), "--solver", "scripted:echo", "--limit", "4")
+    assert done.returncode == 2
+    assert "the scorer of sums fails on the right answer of item" in done.stderr
+    assert "scorer_timeout" in done.stderr
+    assert "[0.00" not in done.stdout
+    checked = loriner("tasks", "check", str(folder))
+    assert checked.returncode == 1, checked.stderr
+    assert "check sums: " in checked.stderr  # it takes longer than 5 s, so it is told how far it is
+    assert "0 of 3 tried; stopped there (90 in all)" in checked.stdout
+    assert "NOT SOUND" in checked.stdout
+
+
+def test_the_tally_counts_the_answers_on_which_the_scorer_failed(loriner: Command, folder: Path) -> None:
+    score = "def score(item, answer):\n    return float(int(answer) == int(item['answer']))\n"
+    (folder / "score.py").write_text(score)
+    done = loriner("evaluate", str(folder), "--solver", "scripted:echo", "--limit", "4")
+    assert done.returncode == 0, done.stderr
+    assert "Trials: scorer_error 4" in done.stdout
+    run = json.loads(loriner("runs", "list", "--json").stdout)[0]["run"]
+    assert "scorer_error" in loriner("runs", "show", run).stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('seed_harness = "nope"', "the library has no harness 'nope'"),
+        ('seed_harness = "gone/seed.py"', "the library has no harness 'gone/seed.py'"),
+        ("split = { feedback = 0.5, grade = 0.5 }", "no test question"),
+    ],
+)
+def test_tasks_check_refuses_what_no_command_would_adapt(
+    loriner: Command, folder: Path, line: str, told: str
+) -> None:
+    with (folder / "task.toml").open("a") as settings:
+        settings.write(line + "\n")
+    done = loriner("tasks", "check", str(folder))
+    assert done.returncode == 1, done.stderr
+    assert "NOT SOUND" in done.stdout and told in done.stdout
+    document = json.loads(loriner("tasks", "check", str(folder), "--json").stdout)
+    assert document["passed"] is False
+    assert told in document["faults"][0]
+    adapted = loriner("adapt", str(folder), "--solver", "scripted:echo")
+    assert adapted.returncode == 2 and told in adapted.stderr
+
+
+def test_stopping_a_check_speaks_of_no_run(loriner: Command, folder: Path, tmp_path: Path) -> None:
+    (folder / "score.py").write_text(
+        "import time\ndef score(item, answer):\n    open('begun', 'w').close()\n    time.sleep(60)\n"
+    )
+    process = started(tmp_path, tmp_path / "home", "tasks", "check", str(folder))
+    for _ in range(600):
+        if (folder / "begun").exists():
+            break
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 5, told
+    assert told.strip() == "error: interrupted"
 
 
 def test_a_new_task_runs_as_it_is(loriner: Command, tmp_path: Path) -> None:

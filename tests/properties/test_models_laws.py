@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loriner.errors import BudgetReached, ModelUnavailable
+from loriner.models import meter as meter_module
 from loriner.models.base import Message, ModelReply, ModelRequest
 from loriner.models.cache import CachedModel, MemoryReplies, key_of
 from loriner.models.limit import AdaptiveLimit, Pace
@@ -206,6 +207,22 @@ async def test_a_cap_names_itself_and_stops_before_a_call(budget: Budget, words:
         for i in range(10):
             await model.complete(ask(seed=i))
     assert inner.n_asked == (0 if budget.minutes == 0 else 3)
+
+
+async def test_a_call_that_brings_nothing_ends_soon_after_the_minutes_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(meter_module, "GRACE_S", 0.2)
+
+    class Hanging(Slow):
+        async def complete(self, request: ModelRequest) -> ModelReply:
+            await asyncio.sleep(600)
+            raise AssertionError
+
+    meter = Meter(Budget(minutes=0.001))
+    with pytest.raises(BudgetReached, match=r"0\.001 minutes is reached"):
+        await asyncio.wait_for(MeteredModel(Hanging(), meter).complete(ask()), 30)
+    assert meter.usage.calls == 1, "it was sent"
 
 
 async def test_a_cap_on_money_is_not_kept_in_silence_where_a_price_is_unknown() -> None:

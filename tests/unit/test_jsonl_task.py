@@ -12,6 +12,7 @@ from loriner.errors import TaskError
 from loriner.records import Score
 from loriner.tasks.base import SPLITS, Task
 from loriner.tasks.jsonl import from_jsonl, load_folder
+from loriner.tasks.scorer import ScorerFailed
 from loriner.tasks.splits import read_shares, split_of
 
 GOOD = {"id": "a", "question": "2+2?", "answer": "4", "level": 3}
@@ -188,6 +189,43 @@ async def test_a_scorer_that_fails_on_the_right_answer_is_named(tmp_path):
     task = from_jsonl(write(tmp_path / "t.jsonl", *many(20)), lambda item, answer: item["gold"] == answer)
     with pytest.raises(TaskError, match=r"fails on the right answer of item .*KeyError: 'gold'"):
         await task.score(task.questions("test")[0], "x")
+
+
+async def test_a_scorer_that_hangs_on_the_right_answer_is_named(tmp_path):
+    task = load_folder(
+        folder(tmp_path / "t", score="def score(item, answer):\n    while True:\n        pass\n")
+    )
+    with pytest.raises(ScorerFailed, match=r"fails on the right answer of item .*scorer_timeout: used more"):
+        await task.score(task.questions("test")[0], "x")
+    await task.close()
+
+
+async def test_a_right_answer_further_on_that_breaks_the_scorer_is_named_when_it_is_met(tmp_path):
+    broken = []
+
+    def scorer(item, answer):
+        return 0.5 if item["id"] not in broken else item["gold"]
+
+    task = from_jsonl(write(tmp_path / "t.jsonl", *many(20)), scorer)
+    first, *_, last = task.questions("test")
+    broken.append(last.id)
+    assert (await task.score(first, "x")).value == 0.5
+    with pytest.raises(ScorerFailed, match=f"right answer of item '{last.id}': scorer_error: KeyError"):
+        await task.score(last, "x")
+
+
+async def test_the_scorer_is_tried_on_the_first_right_answer_that_is_text_or_a_number(tmp_path):
+    items = [{"id": i, "question": f"{i}?", "answer": [i] if i % 2 else i} for i in range(40)]
+    tried = []
+
+    def scorer(item, answer):
+        tried.append((item["answer"], answer))
+        return 0.0
+
+    task = from_jsonl(write(tmp_path / "t.jsonl", *items), scorer)
+    await task.score(task.questions("test")[0], "x")
+    (target, answer), _ = tried
+    assert answer == str(target)
 
 
 async def test_a_folder_is_a_task(tmp_path):

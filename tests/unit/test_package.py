@@ -70,8 +70,9 @@ def server() -> Iterator[ThreadingHTTPServer]:
 
 
 def test_it_runs_with_any_callable_and_without_this_package(tmp_path: Path) -> None:
-    written = export_harness(WORDS, tmp_path / "out")
-    assert {path.name for path in written} == {"harness.py", "tools.py", "run_me.py", "README.md"}
+    package = export_harness(WORDS, tmp_path / "out")
+    assert {path.name for path in package.paths} == {"harness.py", "tools.py", "run_me.py", "README.md"}
+    assert (package.kept, package.missing) == ((), ())
     assert (tmp_path / "out" / "harness.py").read_text() == WORDS.source
     done = run(
         tmp_path / "out",
@@ -128,3 +129,125 @@ def test_another_harness_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="another harness"):
         export_harness(TALKER, tmp_path)
     assert (tmp_path / "harness.py").read_text() == WORDS.source
+
+
+@pytest.mark.parametrize("name", ["tools.py", "run_me.py", "README.md"])
+def test_what_was_changed_beside_the_harness_is_kept_and_named(tmp_path: Path, name: str) -> None:
+    export_harness(WORDS, tmp_path)
+    with (tmp_path / name).open("a", encoding="utf-8") as file:
+        file.write("# MINE\n")
+    before = (tmp_path / name).read_bytes()
+    (tmp_path / "harness.py").unlink()
+    package = export_harness(TALKER, tmp_path)
+    assert package.kept == (tmp_path / name,)
+    assert (tmp_path / name).read_bytes() == before
+    assert (tmp_path / "harness.py").read_text() == TALKER.source
+
+
+USER = "def solve(model, question):\n    return lookup(question)\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "missing"),
+    [
+        ("from tools import lookup, run_python\n", ("lookup",)),
+        ("from tools import (run_python as lookup,\n    done)\n", ("done",)),
+        ("try:\n    from tools import search\nexcept ImportError:\n    search = None\n", ("search",)),
+        ("import tools as box\nlookup = box.lookup\nprint(box.TIMEOUT_S)\n", ("lookup",)),
+        ("from tools import *\nfrom toolset import lookup\nimport sys\nsys.exit\n", ()),
+    ],
+)
+def test_tools_that_the_harness_wants_and_the_folder_lacks_are_named(
+    tmp_path: Path, head: str, missing: tuple[str, ...]
+) -> None:
+    assert export_harness(Harness(head + USER), tmp_path).missing == missing
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "def lookup(question):\n    return question\n",
+        "try:\n    from elsewhere import find as lookup\nexcept ImportError:\n    lookup = None\n",
+        "from elsewhere import *\n",
+        "def what(\n",
+    ],
+)
+def test_a_tool_that_the_user_wrote_is_not_missing(tmp_path: Path, written: str) -> None:
+    harness = Harness("from tools import lookup\n" + USER)
+    package = export_harness(harness, tmp_path)
+    assert package.missing == ("lookup",)
+    package.tools.write_text(written)
+    again = export_harness(harness, tmp_path)
+    assert (again.missing, again.kept) == ((), (package.tools,))
+
+
+class Odd(BaseHTTPRequestHandler):
+    """Answers with one status and one body."""
+
+    status, body = 200, b""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(self.status)
+        self.end_headers()
+        self.wfile.write(self.body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [
+        (
+            200,
+            b"<!DOCTYPE html>\n<html>Sign in</html>",
+            "status 200 and no chat completion: '<!DOCTYPE html> <html>",
+        ),
+        (401, b'{"error": "no key"}', 'status 401 and no chat completion: \'{"error": "no key"}\''),
+        (200, b'{"choices": []}', "no chat completion: '{\"choices\": []}'"),
+        (200, b"\xff\xfe", "no chat completion"),
+        (500, b"", "status 500"),
+    ],
+)
+def test_run_me_tells_of_another_answer_in_one_line(
+    tmp_path: Path, status: int, body: bytes, told: str
+) -> None:
+    export_harness(WORDS, tmp_path)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Told", (Odd,), {"status": status, "body": body}))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        done = run_me(tmp_path, f"http://127.0.0.1:{server.server_port}/v1")
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    assert_one_line(done, told)
+    assert f":{server.server_port}/v1/chat/completions for a reply of 'small'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("http://127.0.0.1:9/v1", "refused"),
+        ("localhost:8000/v1", "unknown url type"),
+        ("http://localhost:port/v1", "port"),
+        ("http://127.0.0.1:9/v1 ", "control characters"),
+    ],
+)
+def test_run_me_tells_of_a_server_that_is_not_there_in_one_line(tmp_path: Path, url: str, told: str) -> None:
+    export_harness(WORDS, tmp_path)
+    assert_one_line(run_me(tmp_path, url), told)
+
+
+def run_me(folder: Path, url: str) -> subprocess.CompletedProcess[str]:
+    environment = {"OPENAI_BASE_URL": url, "MODEL": "small"}
+    command = [sys.executable, "run_me.py", "How many?"]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def assert_one_line(done: subprocess.CompletedProcess[str], told: str) -> None:
+    assert (done.returncode, done.stdout) == (1, "")
+    assert len(done.stderr.splitlines()) == 1 and told in done.stderr
+    assert "OPENAI_BASE_URL must be" in done.stderr

@@ -11,15 +11,31 @@ import pytest
 
 from loriner.errors import TaskError
 from loriner.tasks.check import check, gold_text
+from loriner.tasks.items import Card, ItemTask
 from loriner.tasks.jsonl import from_jsonl
 from loriner.tasks.named import open_task
+from loriner.tasks.scorer import InWorker, WorkerSpec
+from loriner.tasks.splits import DEFAULT_SHARES, by_hash
+
+
+def written(file, items):
+    file.write_text("\n".join(map(json.dumps, items)))
+    return file
 
 
 def task(tmp_path, scorer, answers=("yes", "no", "yes", "yes")):
-    file = tmp_path / "t.jsonl"
     items = [{"id": i, "question": f"question {i}", "answer": answers[i % len(answers)]} for i in range(60)]
-    file.write_text("\n".join(map(json.dumps, items)))
-    return from_jsonl(file, scorer)
+    return from_jsonl(written(tmp_path / "t.jsonl", items), scorer)
+
+
+def asked_again(tmp_path, *answers, scorer=lambda item, answer: answer == item["answer"]):
+    """60 questions of their own, and one more that is asked once for each of the answers."""
+    items = [{"id": i, "question": f"question {i}", "answer": str(i)} for i in range(60)]
+    items += [
+        {"id": f"again{i}", "question": "the  same" if i else "the same", "answer": answer}
+        for i, answer in enumerate(answers)
+    ]
+    return from_jsonl(written(tmp_path / "t.jsonl", items), scorer)
 
 
 async def test_a_sound_task_passes(tmp_path):
@@ -54,6 +70,92 @@ async def test_lists_and_numbers_have_a_text(tmp_path):
     several = task(tmp_path, lambda item, answer: answer in item["answer"], answers=[["a", "b"]])
     assert {gold_text(question) for question in several.questions("test")} == {"a"}
     assert {gold_text(q) for q in task(tmp_path, max, answers=[4]).questions("test")} == {"4"}
+
+
+async def test_each_split_without_a_question_is_told_with_what_to_change(tmp_path):
+    items = [{"id": i, "question": f"question {i}", "answer": "x"} for i in range(40)]
+    file = written(tmp_path / "t.jsonl", items)
+    halves = from_jsonl(
+        file, lambda item, answer: answer == "x", split={"feedback": 0.5, "grade": 0.5}, name="halves"
+    )
+    report = await check(halves)
+    assert not report.passed
+    (fault,) = report.faults
+    assert "no test question (found: feedback" in fault and "change its split" in fault
+    written(file, items[:1])
+    alone = await check(from_jsonl(file, lambda item, answer: answer == "x"))
+    assert not alone.passed and len(alone.empty_splits) == 2
+
+
+async def test_a_seed_that_cannot_be_used_speaks_against_a_task(tmp_path):
+    report = await check(task(tmp_path, lambda item, answer: item["answer"] == answer), seed_fault="no nope")
+    assert (report.passed, report.faults) == (False, ("no nope",))
+
+
+async def test_the_same_question_with_different_answers_is_a_contradiction(tmp_path):
+    report = await check(asked_again(tmp_path, "a", "b", "a"))
+    assert not report.passed
+    ((found,), (fault,)) = report.contradictions, report.faults
+    assert found.first_id != found.second_id
+    assert found.first_id in fault and found.second_id in fault
+    assert (await check(asked_again(tmp_path, *map(str, range(30))))).contradictions[1:] == ()
+
+
+@pytest.mark.parametrize("answers", [("4", "4"), ("4", "4.0"), ("04", "4", "4.00")])
+async def test_answers_that_the_scorer_takes_for_each_other_do_not_contradict(tmp_path, answers):
+    def scorer(item, answer):
+        return answer != "" and float(answer) == float(item["answer"])
+
+    report = await check(asked_again(tmp_path, *answers, scorer=scorer))
+    assert report.passed, report.faults
+
+
+async def test_several_right_answers_do_not_contradict_where_one_is_right_for_all(tmp_path):
+    def scorer(item, answer):
+        return answer == item["answer"] or answer in list(item["answer"])
+
+    assert (await check(asked_again(tmp_path, ["a", "b"], ["b", "c"], scorer=scorer))).passed
+    assert not (await check(asked_again(tmp_path, ["a", "b"], ["a"], ["b"], scorer=scorer))).passed
+    assert not (await check(asked_again(tmp_path, ["a", "b"], ["c"], scorer=scorer))).passed
+
+
+async def test_copies_are_counted_and_do_no_harm(tmp_path):
+    report = await check(asked_again(tmp_path, "a", "a", "a"))
+    assert (report.passed, report.n_copies) == (True, 2)
+    assert "2 questions repeat" in report.warnings[0] and "independent" in report.warnings[0]
+    assert (await check(task(tmp_path, lambda item, answer: item["answer"] == answer))).warnings == ()
+
+
+def in_worker(tmp_path, body):
+    """The task with a scorer that may take 0.3 s."""
+    (tmp_path / "s.py").write_text(f"import time\n{body}")
+    items = [{"id": str(i), "question": f"question {i}", "answer": str(i)} for i in range(60)]
+    spec = WorkerSpec(file=tmp_path / "s.py", function="score", wall_s=0.3)
+    card = Card(name="slow", description="")
+    return ItemTask(card, by_hash(items, DEFAULT_SHARES), InWorker(spec))
+
+
+@pytest.mark.parametrize(
+    ("does", "detail"),
+    [("time.sleep(60)", "scorer_timeout: ran longer"), ("raise KeyError('gold')", "scorer_error: KeyError")],
+)
+async def test_a_scorer_that_fails_on_right_answers_is_soon_asked_no_more(tmp_path, does, detail):
+    told = []
+    slow = in_worker(tmp_path, f"def score(item, answer):\n    {does}\n")
+    report = await check(slow, told=lambda done, n: told.append((done, n)))
+    assert (report.passed, report.n_checked, report.n_right) == (False, 3, 60)
+    assert len({wrong.question_id for wrong in report.wrong_gold}) == 3
+    assert all(wrong.detail.startswith(detail) for wrong in report.wrong_gold)
+    assert "3 of the first 3 right answers" in report.faults[0] and "stopped there" in report.faults[0]
+    assert (report.empty_score, report.constant_score) == (None, None)
+    assert told == [(1, 121), (2, 121), (3, 121)]
+
+
+async def test_a_scorer_that_hangs_on_wrong_answers_is_soon_asked_no_more(tmp_path):
+    body = "def score(item, answer):\n    answer == item['answer'] or time.sleep(60)\n    return 1.0\n"
+    report = await check(in_worker(tmp_path, body))
+    assert (report.passed, report.n_checked, report.constant_score) == (True, 60, None)
+    assert "asked no more" in report.warnings[0]
 
 
 async def test_a_folder_opens_by_its_path(tmp_path):

@@ -7,11 +7,14 @@ import signal
 import sys
 import threading
 
-from loriner.cli.globals import hoisted
+from loriner.cli.globals import hoisted, verb
 from loriner.errors import ConfigError, Interrupted, LorinerError, StoreError
 
 _INTERRUPTED = 130
 """What typer makes of Ctrl-C."""
+_RESUMED = ("demo", "adapt", "evaluate", "compare")
+_RECORDED = (*_RESUMED, "propose", "train", "compare-proposers")
+"""The commands that start a run; of them the first can go on with one."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -19,10 +22,11 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs one command and returns its exit code (docs/cli.md)."""
     from loriner.cli.app import app
 
+    given = sys.argv[1:] if arguments is None else arguments
     if threading.current_thread() is threading.main_thread():  # being told to end is as good as Ctrl-C
         signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
-        app(args=hoisted(sys.argv[1:] if arguments is None else arguments), prog_name="loriner")
+        app(args=hoisted(given), prog_name="loriner")
     except LorinerError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
@@ -34,18 +38,16 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
         return StoreError.exit_code if error.errno in _FULL else ConfigError.exit_code
     except KeyboardInterrupt:
-        return _interrupted()
+        return _interrupted(verb(given))
     except SystemExit as done:
         if done.code == _INTERRUPTED:
-            return _interrupted()
+            return _interrupted(verb(given))
         return done.code if isinstance(done.code, int) else int(bool(done.code))
     return 0
 
 
-def _interrupted() -> int:
-    print(
-        "error: interrupted; what was acknowledged is in the store: `loriner runs list` names the run, and "
-        "--resume goes on with it",
-        file=sys.stderr,
-    )
+def _interrupted(command: str) -> int:
+    kept = "; what was acknowledged is in the store: `loriner runs list` names the run"
+    further = f"{kept}, and --resume goes on with it" if command in _RESUMED else kept
+    print(f"error: interrupted{further if command in _RECORDED else ''}", file=sys.stderr)
     return Interrupted.exit_code

@@ -18,13 +18,24 @@ _ALONE = frozenset({"--json", "--offline", "-q", "--quiet", "-v", "--verbose"})
 
 def hoisted(arguments: Sequence[str]) -> list[str]:
     """The arguments with the global options moved to the front, where the root command reads them."""
+    front, rest = _parted(arguments)
+    return [*front, *rest]
+
+
+def verb(arguments: Sequence[str]) -> str:
+    """The command that is asked for: the first word that belongs to no global option; empty without one."""
+    return next(iter(_parted(arguments)[1]), "")
+
+
+def _parted(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The global options with their values, and the rest."""
     front: list[str] = []
     rest: list[str] = []
     remaining = list(arguments)
     while remaining:
         each = remaining.pop(0)
         if each == "--":
-            return [*front, *rest, each, *remaining]
+            return front, [*rest, each, *remaining]
         if each in _WITH_VALUE:
             front += [each, *remaining[:1]]
             del remaining[:1]
@@ -32,7 +43,7 @@ def hoisted(arguments: Sequence[str]) -> list[str]:
             front.append(each)
         else:
             rest.append(each)
-    return [*front, *rest]
+    return front, rest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -166,5 +166,15 @@ def export(
     from loriner.store.package import export_harness
 
     given: Globals = context.obj
-    written = export_harness(_harness(given, harness), out)
-    typer.echo("\n".join(str(path) for path in written))
+    package = export_harness(_harness(given, harness), out)
+    typer.echo("\n".join(str(path) for path in package.paths))
+    for path in package.kept:
+        typer.echo(
+            f"note: {path} was there, changed, and is kept; delete it to have it written anew", err=True
+        )
+    if package.missing:
+        names = ", ".join(package.missing)
+        typer.echo(
+            f"note: the harness imports tools that {package.tools} lacks: {names}; write them there",
+            err=True,
+        )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,19 +16,73 @@ from loriner.evaluate import Observer, silent
 from loriner.records import Trial
 
 LINE_EVERY_S = 5.0
+SILENCE_S = 15.0
+"""How long nothing may come before that is told; each time it is told it may be twice as long."""
+
+
+def _bars(console: Console) -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True)
 
 
 @contextmanager
-def watching(verbosity: int, *, plain_ok: bool = True) -> Iterator[Observer]:
-    """An observer that shows the run on stderr while the block runs."""
+def watching(verbosity: int) -> Iterator[Observer]:
+    """An observer that shows the run on stderr while the block, of a coroutine, runs."""
     console = Console(stderr=True)
     if verbosity < 0:
         yield silent
     elif console.is_terminal:
-        with _Bars(console).shown() as bars:
-            yield bars
+        with _Bars(console).shown() as bars, _heard(bars, bars.say) as observe:
+            yield observe
     else:
-        yield _Lines()
+        lines = _Lines()
+        with _heard(lines, lines.say) as observe:
+            yield observe
+
+
+@contextmanager
+def _heard(observe: Observer, say: Callable[[str], None]) -> Iterator[Observer]:
+    """The observer; meanwhile it is said when it has heard nothing for long."""
+    last = time.monotonic()
+
+    def heard(event: str, /, **facts: Any) -> None:
+        nonlocal last
+        last = time.monotonic()
+        observe(event, **facts)
+
+    async def wait() -> None:
+        most = SILENCE_S
+        while True:
+            await asyncio.sleep(most / 10)
+            if (silence := time.monotonic() - last) >= most:
+                say(f"nothing has come back for {silence:.0f} s: the model is slow, or does not answer")
+                most *= 2
+
+    waiting = asyncio.get_running_loop().create_task(wait())
+    try:
+        yield heard
+    finally:
+        waiting.cancel()
+
+
+@contextmanager
+def counting(verbosity: int, label: str) -> Iterator[Callable[[int, int], None]]:
+    """A function of (done, all) that shows on stderr how far something is, while the block runs."""
+    console = Console(stderr=True)
+    last = time.monotonic()
+
+    def line(done: int, n: int) -> None:
+        nonlocal last
+        if verbosity >= 0 and time.monotonic() - last > LINE_EVERY_S:
+            last = time.monotonic()
+            print(f"{label}: {done}/{n}", file=sys.stderr, flush=True)
+
+    if verbosity < 0 or not console.is_terminal:
+        yield line
+        return
+    with _bars(console) as bars:
+        bar = bars.add_task(label, total=None)
+        yield lambda done, n: bars.update(bar, completed=done, total=n)
 
 
 class _Told:
@@ -86,8 +141,7 @@ class _Lines(_Told):
 
 class _Bars(_Told):
     def __init__(self, console: Console) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        self.progress = Progress(*columns, console=console, transient=True)
+        self.progress = _bars(console)
         self.open: dict[tuple[str, str], TaskID] = {}
 
     @contextmanager

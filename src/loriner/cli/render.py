@@ -14,8 +14,9 @@ from rich.text import Text
 
 from loriner.episode import Adaptation, Standing
 from loriner.models.base import Message
-from loriner.records import Evaluation, Fault, Harness, Rollout, Status, Usage
+from loriner.records import Evaluation, Fault, Harness, Rollout, Status, Trial, Usage
 from loriner.statistics import Interval, interval
+from loriner.tasks.scorer import FAILURES
 
 BAR_WIDTH = 24
 
@@ -54,10 +55,16 @@ def _score(evaluation: Evaluation | None) -> tuple[str, int]:
     return interval_text(found), found.n
 
 
+def outcome(trial: Trial) -> str:
+    """The status of a trial; where its answer is wrong since the scorer failed on it, how the scorer did."""
+    scorer_failed = trial.status is Status.WRONG and trial.detail in FAILURES
+    return trial.detail if scorer_failed else str(trial.status)
+
+
 def evaluation(run: str, task: str, harness: str, solver: str, result: Evaluation, spent: Usage) -> None:
     """Score, statuses, the bill and the level of the sandbox."""
     text, n = _score(result)
-    statuses = Counter(str(trial.status) for trial in result.trials)
+    statuses = Counter(outcome(trial) for trial in result.trials)
     table(
         f"{task}, {result.purpose} questions",
         ["harness", "solver", "score, 95 % interval", "n", "completed"],

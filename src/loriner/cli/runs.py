@@ -121,13 +121,15 @@ def _facts(row: Any, spent: Any) -> list[list[Any]]:
 
 
 def _by_status(trials: Any) -> list[list[Any]]:
-    groups: Counter[tuple[str, str]] = Counter((each.harness_id[:12], str(each.status)) for each in trials)
+    from loriner.cli.render import outcome
+
+    groups: Counter[tuple[str, str]] = Counter((each.harness_id[:12], outcome(each)) for each in trials)
     rows = []
     for (harness, status), n in groups.most_common():
         scores = [
             each.score
             for each in trials
-            if (each.harness_id[:12], str(each.status)) == (harness, status) and each.score is not None
+            if (each.harness_id[:12], outcome(each)) == (harness, status) and each.score is not None
         ]
         rows.append([harness, status, n, f"{sum(scores) / len(scores):.2f}" if scores else None])
     return rows

@@ -11,9 +11,11 @@ import typer
 
 from loriner.cli import freezing
 from loriner.cli.globals import Globals
+from loriner.errors import HarnessError
 
 if TYPE_CHECKING:
     from loriner.tasks.base import Task
+    from loriner.tasks.check import TaskReport
 
 app = typer.Typer(help="Tasks: questions with a scorer.", no_args_is_help=True)
 freezing.register(app)
@@ -104,39 +106,61 @@ def show(context: typer.Context, task: ShownArgument) -> None:
 
 @app.command()
 def check(context: typer.Context, task: TaskArgument) -> None:
-    """Scores the right answers, which must be 1, and empty ones, which must be 0. Exit 1 otherwise."""
+    """Scores the right answers, which must be 1, and empty ones, which must be 0; looks for splits without a
+    question, a seed that is none, and questions that contradict each other. Exit 1 otherwise.
+    """
     from loriner.cli import documents, render
+    from loriner.cli.progress import counting
     from loriner.tasks.check import check as run_check
 
     given: Globals = context.obj
-    report = asyncio.run(run_check(_open(context, task)))
+    opened = _open(context, task)
+    with counting(given.verbosity, f"check {opened.name}") as told:
+        report = asyncio.run(run_check(opened, seed_fault=_seed_fault(opened), told=told))
     if given.json:
-        documents.emit({**asdict(report), "passed": report.passed})
+        facts = {"passed": report.passed, "faults": report.faults, "warnings": report.warnings}
+        documents.emit({**asdict(report), **facts})
     else:
-        render.table(
-            f"Check of {report.task}",
-            ["what", "found"],
-            [
-                ["questions", ", ".join(f"{split} {n}" for split, n in report.n.items())],
-                [
-                    "right answers that score 1",
-                    f"{report.n_checked - len(report.wrong_gold)} of {report.n_checked}",
-                ],
-                *[
-                    [f"  not {each.question_id}", f"scores {each.score:g} {each.detail}"]
-                    for each in report.wrong_gold[:5]
-                ],
-                ["an empty answer scores", f"{report.empty_score:g}"],
-                [
-                    "a constant answer scores",
-                    f"{report.constant_score:.3f} ({report.constant_answer[:60]!r})",
-                ],
-                ["median question", f"{report.median_question_length} characters"],
-                ["verdict", "sound" if report.passed else "NOT SOUND: mend the scorer or the answers"],
-            ],
-        )
+        render.table(f"Check of {report.task}", ["what", "found"], _check_rows(report))
     if not report.passed:
         raise typer.Exit(1)
+
+
+def _seed_fault(task: Task) -> str:
+    """Why the harness that the task names as its seed cannot be used; empty where it can."""
+    from loriner.harness.contract import from_library
+
+    try:
+        from_library(task.seed_harness)
+    except HarnessError as error:
+        return f"seed_harness: {error} (a file of yours is given with --harness)"
+    return ""
+
+
+def _check_rows(report: TaskReport) -> list[list[str]]:
+    n_right = report.n_checked - len(report.wrong_gold)
+    stopped = "" if report.n_checked == report.n_right else f" tried; stopped there ({report.n_right} in all)"
+    return [
+        ["questions", ", ".join(f"{split} {n}" for split, n in report.n.items())],
+        ["right answers that score 1", f"{n_right} of {report.n_checked}{stopped}"],
+        *[
+            [f"  not {each.question_id}", f"scores {each.score:g} {each.detail}"]
+            for each in report.wrong_gold[:5]
+        ],
+        ["an empty answer scores", _known(report.empty_score, "g")],
+        [
+            "a constant answer scores",
+            f"{_known(report.constant_score, '.3f')} ({report.constant_answer[:60]!r})",
+        ],
+        ["median question", f"{report.median_question_length} characters"],
+        *[["warning", each] for each in report.warnings],
+        ["verdict", "sound" if report.passed else "NOT SOUND"],
+        *[["  since", each] for each in report.faults],
+    ]
+
+
+def _known(score: float | None, form: str) -> str:
+    return "not known" if score is None else format(score, form)
 
 
 @app.command()

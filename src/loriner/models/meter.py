@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import asdict, dataclass
 
 from loriner.errors import BudgetReached
 from loriner.models.base import Model, ModelReply, ModelRequest
 from loriner.records import Usage
+
+GRACE_S = 60.0
+"""How long a call under way may go on once the minutes are over: enough for a reply that is coming."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +36,8 @@ class Budget:
 class Meter:
     """Adds up what all the models that share it spend.
 
-    Calls are counted as they are sent, so their cap is exact. Tokens, money and time are known once a
-    call is done: they can pass their cap by what was in flight.
+    Calls are counted as they are sent, so their cap is exact. Tokens and money are known once a call is
+    done: they can pass their cap by what was in flight. Time can pass it by `GRACE_S`.
     """
 
     def __init__(self, budget: Budget | None = None) -> None:
@@ -77,6 +81,12 @@ class Meter:
         _stop_at(budget.usd, usage.usd or 0.0, "US dollars")
         _stop_at(budget.minutes, self.minutes, "minutes")
 
+    @property
+    def patience_s(self) -> float | None:
+        """How long a call that is sent now may take; None without a cap on minutes."""
+        cap = self._budget.minutes
+        return None if cap is None else max(cap - self.minutes, 0.0) * 60 + GRACE_S
+
     def send(self) -> None:
         """Counts one call that is about to be sent, or raises `BudgetReached`."""
         self.check()
@@ -115,14 +125,17 @@ class MeteredModel:
         """The reply.
 
         Raises:
-            BudgetReached: a cap is reached; nothing was sent.
+            BudgetReached: a cap is reached and nothing was sent, or the minutes ended while nothing came.
         """
         self._meter.send()
         started = time.monotonic()
         try:
-            reply = await self._inner.complete(request)
+            async with asyncio.timeout(self._meter.patience_s) as patience:
+                reply = await self._inner.complete(request)
         except BaseException:
             self._meter.failed(time.monotonic() - started)
+            if patience.expired():
+                self._meter.check()
             raise
         self._meter.done(reply)
         return reply

@@ -10,11 +10,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 
+from loriner.errors import EditError
+from loriner.harness.edits import revise
 from loriner.harness.rewrite import make_edits
 from loriner.propose.proposer import Completion, Proposer
 from loriner.propose.revisions import ENTRIES, Entry, Shape
-from loriner.records import Context
+from loriner.records import Context, Harness
 
 
 def catalogue_proposer() -> Proposer:
@@ -29,16 +32,22 @@ def catalogue_proposer() -> Proposer:
 def completion(context: Context, index: int) -> str:
     """A sentence and edit blocks, or only a sentence when nothing is left to try."""
     shape = shape_of([each.target for each in context.feedback])
-    source = context.harness.source
-    fitting = [
-        (entry, revised)
-        for entry in ranked(context)
-        if (revised := entry.rewrite(source, shape)) is not None and revised != source
-    ]
-    if index >= len(fitting):
-        return "Nothing in the catalogue is left to try on this program.\n"
-    entry, revised = fitting[index]
-    return f"{entry.note}\n\n{make_edits(source, revised)}"
+    written = (_written(context.harness, entry, shape) for entry in ranked(context))
+    offered = (text for text in written if text is not None)
+    return next(islice(offered, index, None), "Nothing in the catalogue is left to try on this program.\n")
+
+
+def _written(harness: Harness, entry: Entry, shape: Shape) -> str | None:
+    """The completion that makes a candidate of the harness by the entry, or None where there is none."""
+    try:
+        revised = entry.rewrite(harness.source, shape)
+        if revised is None or revised == harness.source:
+            return None
+        text = f"{entry.note}\n\n{make_edits(harness.source, revised)}"
+        revise(harness, text)
+    except (SyntaxError, ValueError, EditError):  # a layout that the entry cannot cope with
+        return None
+    return text
 
 
 def ranked(context: Context) -> list[Entry]:

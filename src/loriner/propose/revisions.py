@@ -1,16 +1,16 @@
 """The known revisions: functions of a program's text, with what each is said to do and which faults it cures.
 
-`_before_solve` puts code before `solve` and lines at the start of its body; `_wrap` renames `solve` and puts
-another over it. Where a revision does not apply, or is there already, there is none.
+Where a revision does not apply, or is there already, there is none. Each takes a program that compiles and
+raises `SyntaxError` for any other; that the revised program compiles is checked where it is offered.
 """
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from loriner.propose.splicing import at_body, before_solve, functions, imported, with_import, wrapped
 from loriner.records import Fault
 
 Rewrite = Callable[[str, "Shape"], str | None]
@@ -37,38 +37,6 @@ class Entry:
     needs: str | None = None
     """A tool without which it is no use."""
 
-
-def _names(source: str) -> set[str]:
-    return {node.name for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)}
-
-
-def _before_solve(source: str, code: str, first: str) -> str | None:
-    """The program with `code` put before `solve` and the lines `first` put at the start of its body."""
-    match = re.search(r"(?m)^def solve\(model, question\):\n", source)
-    if match is None:
-        return None
-    at = _body_start(source)
-    return f"{source[: match.start()]}{code}\n\n{source[match.start() : at]}{first}{source[at:]}"
-
-
-def _body_start(source: str) -> int:
-    """The offset of the first statement of `solve` after its docstring."""
-    solve = next(n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef) and n.name == "solve")
-    body = solve.body[1:] if ast.get_docstring(solve) is not None and len(solve.body) > 1 else solve.body
-    return sum(len(line) for line in source.splitlines(keepends=True)[: body[0].lineno - 1])
-
-
-def _wrap(source: str, inner: str, code: str) -> str | None:
-    """The program whose `solve` is renamed to `inner`, followed by `code`, which defines the new `solve`."""
-    if inner in _names(source):
-        return None
-    renamed = re.sub(
-        r"(?m)^def solve\(model, question\):$", f"def {inner}(model, question):", source, count=1
-    )
-    return None if renamed == source else f"{renamed}\n\n{code}"
-
-
-RUN = "from tools import run_python"
 
 PROGRAM = '''def by_program(model, question):
     """The output of a program that the model writes for the question, or an empty string."""
@@ -104,34 +72,19 @@ VOTED = '''def by_programs(model, question):
 
 def _interpreter(source: str, shape: Shape) -> str | None:
     first = "    computed = by_program(model, question)\n    if computed:\n        return computed\n"
-    return None if "run_python(" in source else _with_tool(_before_solve(source, PROGRAM, first), RUN)
+    return None if "run_python(" in source else _with_tool(before_solve(source, PROGRAM, first), "run_python")
 
 
 def _program_vote(source: str, shape: Shape) -> str | None:
-    if "by_programs" in _names(source):
+    if "by_programs" in functions(source):
         return None
     first = "    computed = by_programs(model, question)\n    if computed:\n        return computed\n"
-    return _with_tool(_before_solve(source, VOTED, first), RUN)
+    return _with_tool(before_solve(source, VOTED, first), "run_python")
 
 
-def _with_tool(source: str | None, line: str) -> str | None:
-    """The program, if there is one, with the import of a tool that it may have already."""
-    return source if source is None or line in source else _with_import(source, line)
-
-
-def _with_import(source: str, line: str) -> str:
-    """The program with an import after its docstring and its other imports."""
-    body = ast.parse(source).body
-    heads = [n for n in body if isinstance(n, (ast.Import, ast.ImportFrom)) or _is_text(n)]
-    at = heads[-1].end_lineno if heads and heads[0] is body[0] else 0
-    lines = source.splitlines(keepends=True)
-    gap = "" if at and not _is_text(heads[-1]) else "\n"
-    after = "" if at else "\n\n"
-    return "".join(lines[:at]) + gap * bool(at) + line + "\n" + after + "".join(lines[at:])
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+def _with_tool(source: str, tool: str) -> str:
+    """The program with the import of a tool, which it may have already."""
+    return source if tool in imported(source) else with_import(source, f"from tools import {tool}")
 
 
 CLEAN = {
@@ -167,20 +120,21 @@ CLEAN = {
 
 
 def _tidy(source: str, shape: Shape) -> str | None:
-    if "tidy" in _names(source):
+    if "tidy" in functions(source):
         return None
     solve = "def solve(model, question):\n    return tidy(str(untidy(model, question)))\n"
-    revised = _wrap(source, "untidy", f"{CLEAN[shape.kind]}\n\n{solve}")
-    if revised is None or re.search(r"(?m)^import re$", source):
+    revised = wrapped(source, "untidy", f"{CLEAN[shape.kind]}\n\n{solve}")
+    if revised is None or "re" in imported(source):
         return revised
-    return _with_import(revised, "import re")
+    return with_import(revised, "import re")
 
 
 def _longer(source: str, shape: Shape) -> str | None:
     """Every `max_tokens=N` three times as large, up to 2,048."""
 
     def grown(match: re.Match[str]) -> str:
-        return f"max_tokens={min(2048, int(match.group(1)) * 3)}"
+        n_tokens = int(match.group(1))
+        return f"max_tokens={max(n_tokens, min(2048, n_tokens * 3))}"
 
     return re.sub(r"max_tokens=(\d+)", grown, source)
 
@@ -190,12 +144,7 @@ def _steps(source: str, shape: Shape) -> str | None:
         '    question += "\\n\\nThink step by step first. '
         "Give the final answer alone on the last line, after 'Answer:'.\"\n"
     )
-    return None if "Think step by step" in source else _before_solve_lines(source, line)
-
-
-def _before_solve_lines(source: str, first: str) -> str:
-    at = _body_start(source)
-    return source[:at] + first + source[at:]
+    return None if "Think step by step" in source else at_body(source, line)
 
 
 RETRY = '''def solve(model, question):
@@ -214,7 +163,7 @@ RETRY = '''def solve(model, question):
 
 
 def _retry(source: str, shape: Shape) -> str | None:
-    return _wrap(source, "once", RETRY)
+    return wrapped(source, "once", RETRY)
 
 
 VOTE = '''class Warm:
@@ -236,7 +185,7 @@ def solve(model, question):
 
 
 def _vote(source: str, shape: Shape) -> str | None:
-    return None if "model.batch" in source or "model.chat" in source else _wrap(source, "single", VOTE)
+    return None if "model.batch" in source or "model.chat" in source else wrapped(source, "single", VOTE)
 
 
 IN_FORM = '''def solve(model, question):
@@ -252,7 +201,7 @@ IN_FORM = '''def solve(model, question):
 
 
 def _in_form(source: str, shape: Shape) -> str | None:
-    return _wrap(source, "formless", IN_FORM)
+    return wrapped(source, "formless", IN_FORM)
 
 
 def _interpreter_in_form(source: str, shape: Shape) -> str | None:
@@ -275,10 +224,10 @@ HOP = '''def second_hop(model, question):
 
 
 def _hop(source: str, shape: Shape) -> str | None:
-    if "second_hop" in _names(source):
+    if "second_hop" in functions(source):
         return None
     first = "    question = second_hop(model, question)\n"
-    return _with_tool(_before_solve(source, HOP, first), "from tools import search")
+    return _with_tool(before_solve(source, HOP, first), "search")
 
 
 ENTRIES = (

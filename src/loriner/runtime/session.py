@@ -166,7 +166,10 @@ class Session:
         except Exception as error:  # noqa: BLE001 - the caller's own error: raised again from `run`
             if not limit.expired():
                 self._failure = self._failure or error
-            return self._give_up(f"a {frame['kind']} call was not answered in {self._limits.call_s:g} s")
+            asked = "tool" if frame["kind"] == "tool" else "model"
+            return self._give_up(
+                f"a {asked} call was not answered in {self._limits.call_s:g} s (limits.call_s)"
+            )
         self._replies.append(reply)
         self._n_pending -= 1
         return await self._resume()

@@ -37,6 +37,13 @@ class Task(Protocol):
         """Host-side tools by name. `run_python` is the runtime's own and is granted to every task."""
         ...
 
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """What its scores rest on, as digests by part, e.g. of its items and its scorer. A run that is taken
+        up again refuses a task whose parts are not those it began with.
+        """
+        ...
+
     def questions(self, split: Split) -> Sequence[Question]:
         """All questions of a split, in a fixed order. The splits share no question."""
         ...

@@ -1,16 +1,26 @@
-"""Whether a task keeps its promises: right answers score 1; and what an empty or a constant answer earns."""
+"""Whether a task keeps its promises: each split has questions, right answers score 1, and no two questions
+contradict each other; and what an empty or a constant answer earns.
+"""
 
 from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loriner.errors import TaskError
-from loriner.records import Question
+from loriner.records import Question, Score
 from loriner.tasks.base import SPLITS, Split, Task
 from loriner.tasks.format_varied import VariedTask
+from loriner.tasks.scorer import SCORER_ERROR, SCORER_TIMEOUT, ScorerFailed, said
+from loriner.tasks.splits import question_key
+
+MAX_FAILURES = 3
+"""So often may the scorer raise on a right answer, or run out of time on any, before it is asked no more."""
+
+Told = Callable[[int, int], None]
+"""Told after each answer: how many were scored, and how many there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,89 +33,236 @@ class WrongGold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Contradiction:
+    """Two questions with the same words; the right answer of the first is wrong for the second."""
+
+    first_id: str
+    second_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskReport:
     """What a check found."""
 
     task: str
     n: Mapping[Split, int]
     """Questions of each split."""
+    empty_splits: tuple[str, ...]
+    """What the task says of each split that has no question."""
+    seed_fault: str
+    """Why its seed harness cannot be used; empty where it can."""
+    n_right: int
+    """Questions whose right answer is text."""
     n_checked: int
-    """Questions whose right answer was scored."""
+    """Those whose right answer was scored: all, unless the scorer failed `MAX_FAILURES` times before."""
     wrong_gold: tuple[WrongGold, ...]
-    empty_score: float
-    """What the scorer says of an empty answer. In a run it is not asked: an empty answer counts 0."""
+    contradictions: tuple[Contradiction, ...]
+    """One for all questions of the same words, where no right answer is right for all of them."""
+    n_copies: int
+    """Questions that repeat the words and the answer of another."""
+    empty_score: float | None
+    """What the scorer says of an empty answer. In a run it is not asked: an empty answer counts 0. None: not
+    asked here either."""
     constant_answer: str
     """The right answer seen most often on the feedback questions."""
-    constant_score: float
-    """The mean score on the checked questions of always giving it."""
+    constant_score: float | None
+    """The mean score on the checked questions of always giving it; None: not all were asked."""
     median_question_length: int
     """In characters."""
 
     @property
     def passed(self) -> bool:
-        """Whether right answers score 1 (there was one at least) and an empty one 0."""
-        return not self.wrong_gold and self.n_checked > 0 and self.empty_score == 0.0
+        """Whether nothing speaks against it."""
+        return not self.faults
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What speaks against it and what to do, in words."""
+        found = [*self.empty_splits, self.seed_fault, *self._gold_faults()]
+        if self.contradictions:
+            one = self.contradictions[0]
+            found.append(
+                f"{one.first_id} and {one.second_id} ask the same question and have different right answers "
+                f"({len(self.contradictions)} such questions): ask it once, with a scorer that takes them all"
+            )
+        if self.empty_score:
+            found.append(f"an empty answer scores {self.empty_score:g}: mend the scorer")
+        return tuple(filter(None, found))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What does not speak against it but should be known."""
+        found = []
+        if self.n_copies:
+            found.append(
+                f"{self.n_copies} questions repeat another one with the same answer; the intervals count "
+                "copies as independent questions and are too narrow"
+            )
+        if self.constant_score is None and self.n_checked == self.n_right:
+            found.append(
+                f"the scorer failed on {MAX_FAILURES} answers and was asked no more; each answer on which it "
+                "runs out of time holds a run up"
+            )
+        return tuple(found)
+
+    def _gold_faults(self) -> list[str]:
+        if not self.n_right:
+            return ["no right answer is text, so none could be scored: give the answers as text"]
+        if not self.wrong_gold:
+            return []
+        if self.n_checked < self.n_right:
+            return [
+                f"{len(self.wrong_gold)} of the first {self.n_checked} right answers do not score 1, and the "
+                f"check stopped there (there are {self.n_right}): mend the scorer"
+            ]
+        wrong = f"{len(self.wrong_gold)} of {self.n_checked} right answers do not score 1"
+        return [f"{wrong}: mend the scorer or the answers"]
 
 
-async def check(task: Task, *, limit: int | None = None) -> TaskReport:
+async def check(
+    task: Task, *, limit: int | None = None, seed_fault: str = "", told: Told = lambda n_asked, n: None
+) -> TaskReport:
     """The report on a task, from at most `limit` questions of each split. The task is closed afterwards.
+
+    `seed_fault` is why its seed harness cannot be used, which a task does not know of itself.
 
     Raises:
         TaskError: the task has no question, or its scorer breaks its contract.
     """
     try:
-        return await _check(task, limit)
+        return await _check(task, limit, seed_fault, told)
     finally:
         await task.close()
 
 
-async def _check(task: Task, limit: int | None) -> TaskReport:
-    by_split = {split: _questions(task, split) for split in SPLITS}
+async def _check(task: Task, limit: int | None, seed_fault: str, told: Told) -> TaskReport:
+    by_split, empty = _by_split(task)
     picked = [question for questions in by_split.values() for question in questions[:limit]]
     if not picked:
         raise TaskError(f"task {task.name} has no question")
-    golds = [(question, _right_reply(task, question)) for question in picked]
-    scored = [(question, gold) for question, gold in golds if gold is not None]
-    wrong = [each for question, gold in scored if (each := await _wrong(task, question, gold)) is not None]
+    golds = [(question, right[0]) for question in picked if (right := _right_replies(task, question))]
+    asking = _Asking(task, told, n=len(golds) + 1 + len(picked))
+    scored = [(question, await asking.score(question, gold, right=True)) for question, gold in golds]
+    checked = [(question, score) for question, score in scored if score is not None]
+    empty_score = await asking.score(picked[0], "")
+    repeated = _repeated(picked)
+    contradictions = [each for same in repeated if (each := await _contradiction(asking, same)) is not None]
     constant = _constant(by_split["feedback"][:limit] or picked)
     return TaskReport(
         task=task.name,
         n={split: len(questions) for split, questions in by_split.items()},
-        n_checked=len(scored),
-        wrong_gold=tuple(wrong),
-        empty_score=(await task.score(picked[0], "")).value,
+        empty_splits=tuple(empty),
+        seed_fault=seed_fault,
+        n_right=len(golds),
+        n_checked=len(checked),
+        wrong_gold=tuple(
+            WrongGold(question_id=question.id, score=score.value, detail=said(score))
+            for question, score in checked
+            if score.value != 1.0
+        ),
+        contradictions=tuple(contradictions),
+        n_copies=sum(map(_n_copies, repeated)),
+        empty_score=None if empty_score is None else empty_score.value,
         constant_answer=constant,
-        constant_score=await _mean_score(task, picked, constant) if constant else 0.0,
+        constant_score=await _mean_score(asking, picked, constant) if constant else 0.0,
         median_question_length=round(statistics.median(len(question.text) for question in picked)),
     )
 
 
+@dataclass(slots=True)
+class _Asking:
+    """The questions that go to the scorer, until it has failed too often."""
+
+    task: Task
+    told: Told
+    n: int
+    n_asked: int = 0
+    n_failed: int = 0
+
+    async def score(self, question: Question, answer: str, *, right: bool = False) -> Score | None:
+        """The verdict on an answer, which may be known to be right; None once it is asked no more."""
+        if self.n_failed == MAX_FAILURES:
+            return None
+        try:
+            score = await self.task.score(question, answer)
+        except ScorerFailed as failed:
+            score = failed.score
+        self.n_failed += score.detail == SCORER_TIMEOUT or (right and score.detail == SCORER_ERROR)
+        self.n_asked += 1
+        self.told(self.n_asked, max(self.n_asked, self.n))
+        return score
+
+
 def gold_text(question: Question) -> str | None:
     """A right answer as text: the target or the first of several; None where it is something else."""
+    return next(iter(_gold_texts(question)), None)
+
+
+def _gold_texts(question: Question) -> list[str]:
     target = question.target
-    if isinstance(target, list | tuple) and target:
-        target = target[0]
-    if isinstance(target, int | float) and not isinstance(target, bool):
-        target = str(target)
-    return target if isinstance(target, str) and target.strip() else None
+    each = target if isinstance(target, list | tuple) else [target]
+    numbers = (int, float)
+    texts = [str(one) if isinstance(one, numbers) and not isinstance(one, bool) else one for one in each]
+    return [text for text in texts if isinstance(text, str) and text.strip()]
 
 
-def _right_reply(task: Task, question: Question) -> str | None:
-    return task.right_reply(question) if isinstance(task, VariedTask) else gold_text(question)
+def _right_replies(task: Task, question: Question) -> list[str]:
+    """The right answers of a question that are text, in the form that it asks for."""
+    return [task.right_reply(question)] if isinstance(task, VariedTask) else _gold_texts(question)
 
 
-def _questions(task: Task, split: Split) -> Sequence[Question]:
-    try:
-        return task.questions(split)
-    except TaskError:  # an empty split: its n says so
-        return []
+def _by_split(task: Task) -> tuple[dict[Split, Sequence[Question]], list[str]]:
+    """The questions of each split, and what the task says of those that have none."""
+    found: dict[Split, Sequence[Question]] = {}
+    empty = []
+    for split in SPLITS:
+        try:
+            found[split] = task.questions(split)
+        except TaskError as error:
+            found[split] = []
+            empty.append(str(error))
+        else:
+            if not found[split]:
+                empty.append(f"task {task.name} has no {split} question")
+    return found, empty
 
 
-async def _wrong(task: Task, question: Question, gold: str) -> WrongGold | None:
-    score = await task.score(question, gold)
-    if score.value == 1.0:
-        return None
-    return WrongGold(question_id=question.id, score=score.value, detail=score.detail)
+def _repeated(questions: Sequence[Question]) -> list[list[Question]]:
+    """The questions whose words stand there more than once, together."""
+    by_words: dict[str, list[Question]] = {}
+    for question in questions:
+        by_words.setdefault(question_key(question.text), []).append(question)
+    return [same for same in by_words.values() if len(same) > 1]
+
+
+async def _contradiction(asking: _Asking, same: Sequence[Question]) -> Contradiction | None:
+    """Questions of the same words contradict each other when no right answer of one is right for all.
+
+    The scorer is asked, not the targets: several answers may be right, or one in several forms.
+    """
+    differing = list({repr(each.target): each for each in reversed(same)}.values())[::-1]
+    found: Contradiction | None = None
+    for owner in differing if len(differing) > 1 else ():
+        others = [each for each in differing if each is not owner]
+        for answer in _right_replies(asking.task, owner):
+            refusing = await _refusing(asking, others, answer)
+            if refusing is None:
+                return None
+            found = found or Contradiction(first_id=owner.id, second_id=refusing.id)
+    return found
+
+
+async def _refusing(asking: _Asking, questions: Sequence[Question], answer: str) -> Question | None:
+    """The first for which the answer is not right; None as well where the scorer is asked no more."""
+    for question in questions:
+        score = await asking.score(question, answer)
+        if score is None or score.value != 1.0:
+            return None if score is None else question
+    return None
+
+
+def _n_copies(same: Sequence[Question]) -> int:
+    return len(same) - len({repr(question.target) for question in same})
 
 
 def _constant(questions: Sequence[Question]) -> str:
@@ -113,5 +270,7 @@ def _constant(questions: Sequence[Question]) -> str:
     return counts.most_common(1)[0][0] if counts else ""
 
 
-async def _mean_score(task: Task, questions: Sequence[Question], answer: str) -> float:
-    return statistics.fmean([(await task.score(question, answer)).value for question in questions])
+async def _mean_score(asking: _Asking, questions: Sequence[Question], answer: str) -> float | None:
+    scores = [await asking.score(question, answer) for question in questions]
+    values = [score.value for score in scores if score is not None]
+    return statistics.fmean(values) if len(values) == len(scores) else None

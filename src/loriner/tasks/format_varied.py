@@ -135,6 +135,10 @@ class VariedTask:
     def tools(self) -> Mapping[str, Tool]:
         return self._task.tools
 
+    @property
+    def digests(self) -> Mapping[str, str]:
+        return self._task.digests
+
     def questions(self, split: Split) -> Sequence[Question]:
         return [self._vary(question) for question in self._task.questions(split)]
 

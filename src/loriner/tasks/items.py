@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from loriner.errors import TaskError
 from loriner.records import Question, Score
 from loriner.tasks.base import Split, Tool
-from loriner.tasks.scorer import SCORER_ERROR, Scorer, Worker
+from loriner.tasks.scorer import FAILURES, Scorer, ScorerFailed, Worker
 
 Item = Mapping[str, Any]
 
@@ -41,6 +44,8 @@ class ItemTask:
         self._items = {item["id"]: item for items in splits.values() for item in items}
         self._workers = workers
         self._tried = False
+        self._held: set[str] = set()
+        """Items on whose right answer the scorer gave a verdict."""
 
     @property
     def name(self) -> str:
@@ -58,6 +63,12 @@ class ItemTask:
     def tools(self) -> Mapping[str, Tool]:
         return self._card.tools
 
+    @cached_property
+    def digests(self) -> Mapping[str, str]:
+        """Of the items with their splits, and of the scorer."""
+        items = json.dumps(self._splits, sort_keys=True, default=str).encode()
+        return {"items": hashlib.sha256(items).hexdigest(), "scorer": self._scorer.digest}
+
     def questions(self, split: Split) -> Sequence[Question]:
         """The questions of a split.
 
@@ -72,15 +83,21 @@ class ItemTask:
         return [self._question(item) for item in self._splits[split]]
 
     async def score(self, question: Question, answer: str) -> Score:
-        """The scorer's verdict. Before the first one the scorer is tried on a right answer.
+        """The scorer's verdict. It is tried on a right answer before the first one, and on the question's own
+        where it fails on `answer`.
 
         Raises:
-            TaskError: the scorer breaks its contract, or fails on a right answer.
+            ScorerFailed: it raises or runs out of time on a right answer.
+            TaskError: the scorer breaks its contract.
         """
         if not self._tried:
-            await self._try_scorer()
             self._tried = True
-        return await self._scorer.score(self._items[question.id], answer)
+            await self._try_scorer(next(filter(_right_text, self._items.values()), None))
+        item = self._items[question.id]
+        score = await self._scorer.score(item, answer)
+        if score.detail in FAILURES:
+            await self._try_scorer(item)
+        return score
 
     async def close(self) -> None:
         await self._scorer.close()
@@ -90,14 +107,19 @@ class ItemTask:
     def _question(self, item: Item) -> Question:
         return Question(task=self.name, id=item["id"], text=item["question"], target=item["answer"])
 
-    async def _try_scorer(self) -> None:
-        """An exception on one answer is that answer's fault; on a right one it is the scorer's."""
-        item = next(iter(self._items.values()))
-        if not isinstance(item["answer"], str):
+    async def _try_scorer(self, item: Item | None) -> None:
+        """A failure on one answer is that answer's fault; on a right one it is the scorer's."""
+        if item is None or item["id"] in self._held or not (right := _right_text(item)):
             return
-        score = await self._scorer.score(item, item["answer"])
-        if score.detail == SCORER_ERROR:
-            message = score.extra.get("message", "")
-            raise TaskError(
-                f"the scorer of {self.name} fails on the right answer of item {item['id']!r}: {message}"
-            )
+        score = await self._scorer.score(item, right)
+        if score.detail in FAILURES:
+            raise ScorerFailed(self.name, item["id"], score)
+        self._held.add(item["id"])
+
+
+def _right_text(item: Item) -> str:
+    """The right answer of an item as text; empty for any that can be read in several ways, such as a list."""
+    answer = item["answer"]
+    if isinstance(answer, int | float) and not isinstance(answer, bool):
+        return str(answer)
+    return answer if isinstance(answer, str) and answer.strip() else ""

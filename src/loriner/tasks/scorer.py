@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
+import inspect
 import json
 import math
 import os
@@ -29,11 +31,31 @@ ScoreFunction = Callable[[Mapping[str, Any], str], Any]
 
 SCORER_ERROR = "scorer_error"
 SCORER_TIMEOUT = "scorer_timeout"
+FAILURES = (SCORER_ERROR, SCORER_TIMEOUT)
 _EXPECTED = "expected a number in [0, 1] or a Score"
+
+
+class ScorerFailed(TaskError):
+    """A scorer raises or runs out of time on a right answer: then none of its verdicts can be trusted."""
+
+    def __init__(self, task: str, item_id: str, score: Score) -> None:
+        super().__init__(f"the scorer of {task} fails on the right answer of item {item_id!r}: {said(score)}")
+        self.score = score
+        """What it says of the right answer."""
+
+
+def said(score: Score) -> str:
+    """The detail of a score, with what a scorer that failed said."""
+    return ": ".join(filter(None, [score.detail, str(score.extra.get("message", ""))]))
 
 
 class Scorer(Protocol):
     """Gives the verdict on one answer to one item."""
+
+    @property
+    def digest(self) -> str:
+        """Tells a scorer from what it was before; empty where its source is not known."""
+        ...
 
     async def score(self, item: Mapping[str, Any], answer: str) -> Score: ...
 
@@ -46,6 +68,13 @@ class InProcess:
     def __init__(self, function: ScoreFunction) -> None:
         self._function = function
         self._name = getattr(function, "__name__", "the scorer")
+
+    @property
+    def digest(self) -> str:
+        try:
+            return _sha256(inspect.getsource(self._function))
+        except (OSError, TypeError):
+            return ""
 
     async def score(self, item: Mapping[str, Any], answer: str) -> Score:
         try:
@@ -64,6 +93,12 @@ class InWorker:
     def __init__(self, spec: WorkerSpec) -> None:
         self._worker = Worker(spec)
         self._name = f"{spec.file.name}:{spec.function}"
+        self._spec = spec
+
+    @property
+    def digest(self) -> str:
+        spec = self._spec
+        return _sha256(spec.file.read_text(errors="replace"), spec.function, spec.argument or "")
 
     async def score(self, item: Mapping[str, Any], answer: str) -> Score:
         reply = await self._worker.call(item=item, answer=answer)
@@ -102,6 +137,10 @@ def as_score(returned: Any, scorer: str, item: Mapping[str, Any]) -> Score:
             f"{where} returned {score.value!r}; expected a value in [0, 1]: clip it in the scorer"
         )
     return score
+
+
+def _sha256(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode(errors="replace")).hexdigest()
 
 
 def _failed(detail: str, message: str) -> Score:

@@ -68,6 +68,11 @@ def split_of(key: str, shares: Mapping[Split, float]) -> Split:
     return max(SPLITS, key=lambda split: shares[split])  # the shares' sum fell short of 1 by rounding
 
 
+def question_key(text: str) -> str:
+    """What two questions have in common that are the same: their words, however they are spaced."""
+    return " ".join(text.split())
+
+
 def by_hash(items: Iterable[Item], shares: Mapping[Split, float]) -> dict[Split, list[Item]]:
     """The items of each split, in the order of their places, so that any head of it is a fair sample.
 
@@ -76,7 +81,7 @@ def by_hash(items: Iterable[Item], shares: Mapping[Split, float]) -> dict[Split,
     splits: dict[Split, list[Item]] = {split: [] for split in SPLITS}
     owner: dict[str, str] = {}
     for item in items:
-        key = owner.setdefault(" ".join(item["question"].split()), item["id"])
+        key = owner.setdefault(question_key(item["question"]), item["id"])
         splits[split_of(key, shares)].append(item)
     for held in splits.values():
         held.sort(key=lambda item: (place(item["id"]), item["id"]))

@@ -7,24 +7,59 @@ if it wants one, OPENAI_API_KEY. For anything else, rewrite `ask`.
 import json
 import os
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPException
 from typing import Any
 
 from harness import solve
 
+ADVICE = (
+    "OPENAI_BASE_URL must be the address of a running OpenAI-compatible server, as http://localhost:8000/v1; "
+    "MODEL a model that it has; OPENAI_API_KEY its key, if it wants one"
+)
+
+
+class NoReply(RuntimeError):
+    """The server gave no reply of a model: what was asked, what came, and what to do."""
+
 
 def ask(messages: Sequence[dict[str, str]], **parameters: Any) -> str:
-    """One reply of the model."""
+    """One reply of the model.
+
+    Raises:
+        NoReply: the server is down, refuses, or speaks another protocol.
+    """
     url = os.environ.get("OPENAI_BASE_URL", "http://localhost:8000/v1") + "/chat/completions"
-    body = json.dumps({"model": os.environ.get("MODEL", "default"), "messages": messages, **parameters})
+    model = os.environ.get("MODEL", "default")
+    body = json.dumps({"model": model, "messages": messages, **parameters})
     headers = {
         "Content-Type": "application/json",
-        "Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', '')}",
+        "Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', '').strip()}",
     }
-    with urllib.request.urlopen(urllib.request.Request(url, body.encode(), headers), timeout=300) as reply:
-        return str(json.load(reply)["choices"][0]["message"]["content"] or "")
+    asked = f"asked {url} for a reply of {model!r}"
+    try:
+        status, text = post(url, body.encode(), headers)
+    except (OSError, HTTPException, ValueError) as error:
+        why = getattr(error, "reason", error)
+        raise NoReply(f"{asked}, got none: {why or type(error).__name__}. {ADVICE}.") from error
+    try:
+        return str(json.loads(text)["choices"][0]["message"]["content"] or "")
+    except (ValueError, LookupError, TypeError):
+        shown = " ".join(text[:2000].decode(errors="replace").split())[:200]
+        raise NoReply(f"{asked}, got status {status} and no chat completion: {shown!r}. {ADVICE}.") from None
+
+
+def post(url: str, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+    """The status and the body of what the server answers."""
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=300) as reply:
+            return reply.status, reply.read()
+    except urllib.error.HTTPError as refusal:
+        with refusal:
+            return refusal.code, refusal.read()
 
 
 class Model:
@@ -57,4 +92,7 @@ class Model:
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit('usage: python run_me.py "question"')
-    print(solve(Model(), sys.argv[1]))
+    try:
+        print(solve(Model(), sys.argv[1]))
+    except NoReply as error:
+        sys.exit(str(error))

@@ -3,7 +3,8 @@
 `run_python` is no sandbox here: the code that the model writes runs as you, in an empty folder, without your
 environment variables. Let it run in a container or as a user without rights if you do not trust the model.
 
-A harness that was adapted with documents also wants `search`. Write it below; it is yours:
+A harness that was adapted with more tools wants them too: `search` over documents, or what its task brought
+along. Write them below. This file is yours: a later export leaves it as it is.
 
     def search(query, k=5):
         return [{"title": "…", "text": "…"}]  # at most k passages, best first
