@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from command import Command, started
+from loriner.store.database import Store
 from stub_server import Stub
 
 
@@ -217,8 +218,9 @@ def test_a_completion_that_does_not_parse_has_a_code(loriner: Command, folder: P
     ],
 )
 def test_wrong_names_end_with_2_and_say_what_is_wrong(
-    loriner: Command, folder: Path, arguments: list[str], told: str
+    loriner: Command, folder: Path, tmp_path: Path, arguments: list[str], told: str
 ) -> None:
+    Store.open(tmp_path / "home").close()
     done = loriner(*[str(folder) if each == "sums" else each for each in arguments])
     assert done.returncode == 2, done.stderr
     assert told in done.stderr
