@@ -30,7 +30,6 @@ class Words:
 
     description = "Answer yes."
     seed_harness = "minimal"
-    digests: Mapping[str, str] = {}
     tools: Mapping[str, Tool] = {}
 
     def __init__(self, n: int, name: str = "words") -> None:

@@ -163,7 +163,8 @@ async def _adapt(task: AnyTask, harness: str | Path | None, settings: Settings, 
     async with workspace(settings, "adapting", needed_level=NEEDED) as opened:
         try:
             start = _start(opened, harness, task)
-            with opened.run("adapt") as (run_id, _):
+            with opened.run("adapt") as (run_id, summary):
+                summary["task"] = task.name
                 lab = opened.evaluator(run_id, opened.model(wanted.solver or ""))
                 episode = await adapt_async(
                     task, start, lab, opened.proposer(wanted.proposer), plan=plan, registry=opened.registry
@@ -183,7 +184,8 @@ async def _evaluate(
     async with workspace(settings) as opened:
         try:
             start = harness.harness if isinstance(harness, Scored) else _start(opened, harness, task)
-            with opened.run("evaluate") as (run_id, _):
+            with opened.run("evaluate") as (run_id, summary):
+                summary["task"] = task.name
                 lab = opened.evaluator(run_id, opened.model(settings.adapt.solver or ""))
                 return await lab.evaluate(task, start, task.questions(split)[:limit], purpose=split)
         finally:

@@ -20,7 +20,7 @@ from loriner.records import Call, Evaluation, Harness, Question, Score, Status, 
 from loriner.runtime.base import CallRefused, Limits, Program, Runtime, Verdict
 from loriner.seeding import derive
 from loriner.store.database import Store
-from loriner.tasks.base import Task, Tool
+from loriner.tasks.base import Digested, Task, Tool
 from loriner.tasks.scorer import SCORER_ERROR, SCORER_TIMEOUT
 
 T = TypeVar("T")
@@ -112,7 +112,7 @@ class Evaluator:
         """
         if task.name in self._held:
             return
-        now = dict(task.digests)
+        now = dict(task.digests) if isinstance(task, Digested) else {}
         noted = [
             each.data["digests"]
             for each in self.store.events(self.run_id, "task")
@@ -254,11 +254,11 @@ class _Batch:
         )
         try:
             verdict = await lab.runtime.run(program, services, lab.limits)
+            score = await self._score(question, verdict)
         except BaseException:
             await self._keep_cut(question, sample, tuple(services.calls))
             raise
         self.unloadable += verdict.status is Status.CRASHED and verdict.stage == "import"
-        score = await self._score(question, verdict)
         return _as_trial(self.harness, question, sample, verdict, score, tuple(services.calls))
 
     async def _keep_cut(self, question: Question, sample: int, calls: tuple[Call, ...]) -> None:

@@ -145,7 +145,7 @@ class Workspace:
                 status = "budget"
             else:
                 summary["error"] = str(stopped)
-            if command not in _RESUMABLE:
+            if command not in _RESUMABLE or not _names_task(self.settings):
                 raise
             raise type(stopped)(f"{stopped}. To go on: loriner {command} --resume {run_id}") from stopped
         except (asyncio.CancelledError, KeyboardInterrupt):
@@ -223,6 +223,12 @@ def task_of(settings: Settings) -> Task:
         seed_harness=own.seed_harness,
         **({} if own.split is None else {"split": own.split}),
     )
+
+
+def _names_task(settings: Settings) -> bool:
+    """Whether the task can be opened again from the settings; a caller of the API hands its own over."""
+    given = (settings.task, settings.adapt.task, settings.evaluate.suite)
+    return bool(settings.compare.tasks) or any(each is not None for each in given)
 
 
 def named(value: str | None, what: str, flag: str) -> str:

@@ -65,6 +65,20 @@ def test_it_works_where_an_event_loop_runs(folder: Path, stub: Stub, tmp_path: P
     assert run.best.test is not None and (run.best.test.mean, score) == (1.0, 1.0)
 
 
+def test_a_run_of_the_api_names_its_task_and_no_command_that_cannot_go_on_with_it(
+    folder: Path, stub: Stub, tmp_path: Path
+) -> None:
+    task = lo.Task.named(str(folder))
+    sizes, most = {"grade": 12, "test": 12}, lo.Budget(trials=41)
+    with pytest.raises(lo.LorinerError, match="budget of 41 trials is reached") as stopped:
+        lo.adapt(task, _model(stub), rounds=2, **sizes, budget=most, home=tmp_path)
+    assert "--resume" not in str(stopped.value)
+    store = Store.open(tmp_path)
+    (run,) = store.runs()
+    store.close()
+    assert (run.status, run.summary["task"]) == ("budget", "sums")
+
+
 INSIDE = """
 import asyncio, sys
 import loriner as lo

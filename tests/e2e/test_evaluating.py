@@ -88,7 +88,7 @@ def test_a_run_is_not_taken_up_with_a_task_that_changed(
     assert stopped.returncode == 4, stopped.stderr
     (run,) = json.loads(loriner("runs", "list", "--json").stdout)
     was = (folder / file).read_text()
-    (folder / file).write_text(was.replace("def score", "# kinder\ndef score").replace("plus", "and", 1))
+    (folder / file).write_text(was.replace("return", "return 0.5 *", 1).replace("plus", "and", 1))
     refused = loriner(command, "--resume", run["run"], "--max-trials", "400")
     assert refused.returncode == 2, refused.stderr
     assert f"the {part} of sums changed since run {run['run']} began" in refused.stderr
@@ -225,3 +225,21 @@ def test_wrong_names_end_with_2_and_say_what_is_wrong(
     assert done.returncode == 2, done.stderr
     assert told in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_comment_does_not_make_another_task_but_a_module_of_the_scorer_does(
+    loriner: Command, folder: Path
+) -> None:
+    (folder / "helper.py").write_text("def same(a, b):\n    return a == b\n")
+    source = "def score(item, answer):\n    return float(same(answer, item['answer']))\n"
+    (folder / "score.py").write_text(f"from helper import same\n\n\n{source}")
+    stopped = loriner("evaluate", str(folder), "--solver", "scripted:echo", "--max-trials", "5")
+    assert stopped.returncode == 4, stopped.stderr
+    (run,) = json.loads(loriner("runs", "list", "--json").stdout)
+    (folder / "score.py").write_text("# what it is for\n" + (folder / "score.py").read_text())
+    further = loriner("evaluate", "--resume", run["run"], "--max-trials", "10")
+    assert further.returncode == 4, further.stderr
+    (folder / "helper.py").write_text("def same(a, b):\n    return True\n")
+    refused = loriner("evaluate", "--resume", run["run"], "--max-trials", "400")
+    assert refused.returncode == 2
+    assert "the scorer of sums changed" in refused.stderr

@@ -44,7 +44,6 @@ class Sums:
     name = "sums"
     description = "Add two numbers. The answer is the sum alone."
     seed_harness = "minimal"
-    digests: Mapping[str, str] = {}
 
     @property
     def tools(self) -> Mapping[str, Tool]:

@@ -29,7 +29,6 @@ class Letters:
     name = "letters"
     description = "Say the letter again."
     seed_harness = "minimal"
-    digests: Mapping[str, str] = {}
 
     def __init__(self) -> None:
         self.asked: list[str] = []

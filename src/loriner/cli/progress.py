@@ -55,7 +55,7 @@ def _heard(observe: Observer, say: Callable[[str], None]) -> Iterator[Observer]:
         while True:
             await asyncio.sleep(most / 10)
             if (silence := time.monotonic() - last) >= most:
-                say(f"nothing has come back for {silence:.0f} s: the model is slow, or does not answer")
+                say(f"nothing has come back for {silence:.0f} s: model or scorer is slow, or does not answer")
                 most *= 2
 
     waiting = asyncio.get_running_loop().create_task(wait())

@@ -80,7 +80,7 @@ def _unheard(now: Settings, then: Settings) -> list[str]:
         f"{name} stays {was.get(name)}, not {value}"
         for name, value in _leaves(now).items()
         if value not in (default.get(name), was.get(name))
-        and name.partition(".")[0] not in ("home", "budget")
+        and name.partition(".")[0] not in ("home", "budget", "models", "suites")
         and not name.endswith((".harness", ".harnesses"))
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from loriner.records import Question, Score
 
@@ -37,13 +37,6 @@ class Task(Protocol):
         """Host-side tools by name. `run_python` is the runtime's own and is granted to every task."""
         ...
 
-    @property
-    def digests(self) -> Mapping[str, str]:
-        """What its scores rest on, as digests by part, e.g. of its items and its scorer. A run that is taken
-        up again refuses a task whose parts are not those it began with.
-        """
-        ...
-
     def questions(self, split: Split) -> Sequence[Question]:
         """All questions of a split, in a fixed order. The splits share no question."""
         ...
@@ -58,4 +51,16 @@ class Task(Protocol):
 
     async def close(self) -> None:
         """Ends the scorer's worker, if there is one. Safe to call twice."""
+        ...
+
+
+@runtime_checkable
+class Digested(Protocol):
+    """A task that can tell whether it is what it was."""
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """What its scores rest on, as digests by part, e.g. of its items and its scorer. A run that is taken
+        up again refuses a task whose parts are not those it began with.
+        """
         ...

@@ -93,6 +93,8 @@ class TaskReport:
     def warnings(self) -> tuple[str, ...]:
         """What does not speak against it but should be known."""
         found = []
+        if not self.n_right:
+            found.append("no right answer is text, so the scorer was tried on none of them")
         if self.n_copies:
             found.append(
                 f"{self.n_copies} questions repeat another one with the same answer; the intervals count "
@@ -106,8 +108,6 @@ class TaskReport:
         return tuple(found)
 
     def _gold_faults(self) -> list[str]:
-        if not self.n_right:
-            return ["no right answer is text, so none could be scored: give the answers as text"]
         if not self.wrong_gold:
             return []
         if self.n_checked < self.n_right:

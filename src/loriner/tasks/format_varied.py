@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from loriner.errors import TaskError
 from loriner.records import Question, Score
-from loriner.tasks.base import Split, Task, Tool
+from loriner.tasks.base import Digested, Split, Task, Tool
 from loriner.tasks.contracts import FORMS, Contract, extract, write
 from loriner.tasks.frames import FRAMES, carries
 
@@ -137,7 +137,7 @@ class VariedTask:
 
     @property
     def digests(self) -> Mapping[str, str]:
-        return self._task.digests
+        return self._task.digests if isinstance(self._task, Digested) else {}
 
     def questions(self, split: Split) -> Sequence[Question]:
         return [self._vary(question) for question in self._task.questions(split)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,6 +9,7 @@ from typing import Any
 
 from loriner.errors import TaskError
 from loriner.records import Question, Score
+from loriner.tasks import digests
 from loriner.tasks.base import Split, Tool
 from loriner.tasks.scorer import FAILURES, Scorer, ScorerFailed, Worker
 
@@ -65,9 +64,13 @@ class ItemTask:
 
     @cached_property
     def digests(self) -> Mapping[str, str]:
-        """Of the items with their splits, and of the scorer."""
-        items = json.dumps(self._splits, sort_keys=True, default=str).encode()
-        return {"items": hashlib.sha256(items).hexdigest(), "scorer": self._scorer.digest}
+        """Of the items with their splits, of the scorer, and of the tools that run beside it."""
+        tools = [digests.of_program(worker.spec.file) for worker in self._workers]
+        return {
+            "items": digests.of_text(repr(self._splits)),
+            "scorer": self._scorer.digest,
+            **({"tools": digests.of_text(*tools)} if tools else {}),
+        }
 
     def questions(self, split: Split) -> Sequence[Question]:
         """The questions of a split.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import inspect
 import json
 import math
@@ -24,6 +23,7 @@ from typing import Any, Protocol
 
 from loriner.errors import TaskError
 from loriner.records import Score
+from loriner.tasks import digests
 from loriner.tasks.children import worker
 
 ScoreFunction = Callable[[Mapping[str, Any], str], Any]
@@ -72,7 +72,7 @@ class InProcess:
     @property
     def digest(self) -> str:
         try:
-            return _sha256(inspect.getsource(self._function))
+            return digests.of_text(inspect.getsource(self._function))
         except (OSError, TypeError):
             return ""
 
@@ -98,7 +98,7 @@ class InWorker:
     @property
     def digest(self) -> str:
         spec = self._spec
-        return _sha256(spec.file.read_text(errors="replace"), spec.function, spec.argument or "")
+        return digests.of_text(digests.of_program(spec.file), spec.function, spec.argument or "")
 
     async def score(self, item: Mapping[str, Any], answer: str) -> Score:
         reply = await self._worker.call(item=item, answer=answer)
@@ -137,10 +137,6 @@ def as_score(returned: Any, scorer: str, item: Mapping[str, Any]) -> Score:
             f"{where} returned {score.value!r}; expected a value in [0, 1]: clip it in the scorer"
         )
     return score
-
-
-def _sha256(*texts: str) -> str:
-    return hashlib.sha256("\0".join(texts).encode(errors="replace")).hexdigest()
 
 
 def _failed(detail: str, message: str) -> Score:
