@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -235,6 +236,34 @@ def test_tags(registry: Registry) -> None:
     for bad in ("a b", "best/mine", "x..y", "x.lock", "-d", ""):
         with pytest.raises(ConfigError):
             registry.tag(bad, BETTER.id)
+
+
+@pytest.mark.parametrize(
+    ("name", "by"),
+    [
+        ("run-1", "the branch runs/run-1"),
+        ("sums", "the branch tasks/sums"),
+        ("f391381ea1", "the id of a commit or a harness"),
+        ("20261129-182403-k3f9", "the id of a run"),
+        ("HEAD", "git keeps HEAD"),
+        ("refs/heads/sums", "git keeps refs"),
+        ("best", "the registry keeps best"),
+        ("accepted", "the registry keeps accepted"),
+        ("tasks/next", "the registry keeps tasks"),
+        ("seed", "the registry keeps seed"),
+        ("v1", "there is 'v1/x'"),
+        ("v1/x/y", "there is 'v1/x'"),
+    ],
+)
+def test_a_tag_takes_no_name_that_means_something_else(registry: Registry, name: str, by: str) -> None:
+    keep(registry, SEED, None, run="run-2", task="sums")
+    keep(registry, BETTER, SEED, run="run-2", number=1, task="sums")
+    registry.tag("v1/x", BETTER.id)
+    with pytest.raises(ConfigError, match=f"cannot be a tag: .*{re.escape(by)}.*: choose another name"):
+        registry.tag(name, SEED.id)
+    assert registry.resolve("sums").harness_id == BETTER.id
+    registry.tag("v1/y", SEED.id)
+    registry.tag("v1-x", SEED.id)
 
 
 def test_a_commit_by_hand_is_a_version_too(registry: Registry, tmp_path: Path) -> None:

@@ -33,9 +33,14 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
+def _version(context: typer.Context, asked: bool) -> None:
     if asked:
-        typer.echo(f"loriner {__version__}")
+        if context.params.get("json"):  # read before, as it is eager too and stands in front
+            from loriner.cli import documents
+
+            documents.emit({"version": __version__})
+        else:
+            typer.echo(f"loriner {__version__}")
         raise typer.Exit
 
 
@@ -47,7 +52,7 @@ def root(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="A.B=C", help="One setting, as in loriner.toml.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    json: Annotated[bool, typer.Option("--json", is_eager=True, help="One JSON document on stdout.")] = False,
     seed: Annotated[int | None, typer.Option(help="Seed of every draw.")] = None,
     offline: Annotated[bool, typer.Option("--offline", help="Fetch nothing.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Errors only.")] = False,

@@ -99,9 +99,15 @@ def revert(
     version: Annotated[str, typer.Argument(help="The version to go back to.")],
 ) -> None:
     """Makes an earlier version the task's current one again, as a new commit."""
+    from loriner.cli import documents
+
     given: Globals = context.obj
     with _registry(given) as registry:
-        typer.echo(f"{task} is at {registry.revert(task, version)[:10]}, with the source of {version}")
+        commit = registry.revert(task, version)
+    if given.json:
+        documents.emit({"task": task, "commit": commit, "version": version})
+    else:
+        typer.echo(f"{task} is at {commit[:10]}, with the source of {version}")
 
 
 def tag(
@@ -110,9 +116,15 @@ def tag(
     version: Annotated[str, typer.Argument(help="What it names.")],
 ) -> None:
     """Names a version."""
+    from loriner.cli import documents
+
     given: Globals = context.obj
     with _registry(given) as registry:
-        typer.echo(f"{name} is {registry.tag(name, version)[:10]}")
+        commit = registry.tag(name, version)
+    if given.json:
+        documents.emit({"tag": name, "commit": commit})
+    else:
+        typer.echo(f"{name} is {commit[:10]}")
 
 
 def blame(context: typer.Context, version: Annotated[str, typer.Argument(help="A version.")]) -> None:
@@ -163,11 +175,23 @@ def export(
     out: Annotated[Path, typer.Option("-o", "--out", help="The directory to write.")] = Path("harness"),
 ) -> None:
     """Writes a harness that runs with plain Python, without this package."""
+    from loriner.cli import documents
     from loriner.store.package import export_harness
 
     given: Globals = context.obj
-    package = export_harness(_harness(given, harness), out)
-    typer.echo("\n".join(str(path) for path in package.paths))
+    found = _harness(given, harness)
+    package = export_harness(found, out)
+    if given.json:
+        documents.emit(
+            {
+                "harness": found.id,
+                "files": [str(path) for path in package.paths],
+                "kept": [str(path) for path in package.kept],
+                "missing": list(package.missing),
+            }
+        )
+    else:
+        typer.echo("\n".join(str(path) for path in package.paths))
     for path in package.kept:
         typer.echo(
             f"note: {path} was there, changed, and is kept; delete it to have it written anew", err=True

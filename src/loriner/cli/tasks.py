@@ -170,9 +170,14 @@ def new(
     folder: Annotated[Path | None, typer.Option(help="Where to write it; default tasks/NAME.")] = None,
 ) -> None:
     """Writes a task folder that runs as it is: edit its questions and its scorer."""
+    from loriner.cli import documents
     from loriner.tasks.scaffold import scaffold
 
+    given: Globals = context.obj
     written = scaffold(folder or Path("tasks") / name, name)
+    if given.json:
+        documents.emit({"task": name, "folder": str(written)})
+        return
     typer.echo(
         f"wrote {written}: items.jsonl, score.py, task.toml\ncheck it with: loriner tasks check {written}"
     )

@@ -35,6 +35,8 @@ def watch(
     from loriner.errors import ConfigError
 
     given: Globals = context.obj
+    if given.json:
+        raise ConfigError("`runs watch` has no document: use `loriner runs show RUN --json`")
     with given.store() as store:
         latest = store.runs(1)
         if run is None and not latest:

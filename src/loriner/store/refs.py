@@ -6,14 +6,22 @@ and `.` itself, is percent-encoded. Different names never share a reference.
 
 from __future__ import annotations
 
+import re
 from urllib.parse import quote, unquote
 
 from dulwich.refs import Ref, check_ref_format
 
 from loriner.errors import ConfigError
 
-OWN_TAGS = ("best/", "accepted/")
-"""Tags that the registry sets itself."""
+KEEPERS = {
+    "HEAD": "git",
+    "refs": "git",
+    **dict.fromkeys(("accepted", "best", "runs", "seed", "tasks"), "the registry"),
+}
+"""First parts of names that no person may give, and who gives them."""
+DIGITS = re.compile(r"[0-9a-f]{4,64}")
+"""A commit or a harness id, also shortened."""
+RUN_ID = re.compile(r"\d{8}-\d{6}-[a-z0-9]{4}")
 
 
 def encoded(name: str) -> str:
@@ -58,7 +66,8 @@ def tag_ref(name: str) -> Ref:
     """The reference of a tag that a person chose.
 
     Raises:
-        ConfigError: git does not allow the name, or the registry keeps it for itself.
+        ConfigError: git does not allow the name, git or the registry keeps it for itself, or it reads as the
+            id of a commit, a harness or a run.
     """
     ref = Ref(f"refs/tags/{name}".encode("utf-8", "surrogateescape"))
     if not check_ref_format(ref) or name.startswith("-"):
@@ -66,8 +75,17 @@ def tag_ref(name: str) -> Ref:
             f"{name!r} cannot be a tag: git forbids blanks, any of ~ ^ : ? * [ \\, two dots, "
             "a dot or .lock at an end"
         )
-    if name.startswith(OWN_TAGS):
-        raise ConfigError(f"{name!r} cannot be a tag: the registry sets best/… and accepted/… itself")
+    head = name.partition("/")[0]
+    if head in KEEPERS:
+        raise ConfigError(
+            f"{name!r} cannot be a tag: {KEEPERS[head]} keeps {head} for itself: choose another name"
+        )
+    if DIGITS.fullmatch(name):
+        raise ConfigError(
+            f"{name!r} cannot be a tag: it reads as the id of a commit or a harness: choose another name"
+        )
+    if RUN_ID.fullmatch(name):
+        raise ConfigError(f"{name!r} cannot be a tag: it reads as the id of a run: choose another name")
     return ref
 
 

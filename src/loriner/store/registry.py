@@ -8,7 +8,6 @@ run starts again from the seed. One process writes at a time; any git may read.
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,7 +20,6 @@ from loriner.store.entry import Entry, Evidence
 from loriner.store.repository import FILE_NAME, Repository, create, locked, opened
 
 FOLDER = "registry"
-_DIGITS = re.compile(r"[0-9a-f]{4,64}")
 
 
 class Registry:
@@ -116,6 +114,7 @@ class Registry:
             taken = repository.find(ref)
             if taken is not None and taken.sha != entry.sha:
                 raise ConfigError(f"the tag {name!r} already names {taken.sha[:10]}: choose another name")
+            _require_free(repository, name)
             repository.point(ref, entry)
         return entry.sha
 
@@ -152,7 +151,7 @@ class Registry:
                 entry = repository.find(ref)
                 if entry is not None:
                     return entry
-            found = _by_digits(repository, name) if _DIGITS.fullmatch(name) else []
+            found = _by_digits(repository, name) if refs.DIGITS.fullmatch(name) else []
             if len(found) == 1:
                 return found[0]
             raise ConfigError(_not_one(repository, name, found))
@@ -247,6 +246,22 @@ def _name(repository: Repository, task: str, version: Version, entry: Entry, pla
         best = repository.find(refs.best_ref(task))
         if best is None or _rank(entry) >= _rank(best):
             repository.point(refs.best_ref(task), entry)
+
+
+def _require_free(repository: Repository, name: str) -> None:
+    """Refuses a tag that would hide a branch, or that git cannot keep beside another tag."""
+    for ref in refs.candidates(name):
+        branch = ref.decode("utf-8", "replace").removeprefix("refs/heads/")
+        if ref.startswith(b"refs/heads/") and repository.find(ref) is not None:
+            raise ConfigError(
+                f"{name!r} cannot be a tag: it names the branch {branch} already: choose another name"
+            )
+    for tag in repository.names("refs/tags/"):
+        if tag.startswith(f"{name}/") or name.startswith(f"{tag}/"):
+            raise ConfigError(
+                f"{name!r} cannot be a tag: git keeps none within another, and there is {tag!r}: "
+                "choose another name"
+            )
 
 
 def _rank(entry: Entry) -> float:
