@@ -135,6 +135,23 @@ def test_contexts_teacher_and_comparison(loriner: Command, config: Path, tmp_pat
     assert "samples-prose.jsonl: not a file of samples" in spoilt.stderr
 
 
+@pytest.mark.timeout(300)
+def test_contexts_of_a_training_are_refused_before_anything_is_asked(
+    loriner: Command, config: Path, stub: Stub
+) -> None:
+    pytest.importorskip("reasoning_gym")
+    drawn = loriner("train", "contexts", str(config), "--set", "contexts.tasks=['rg:count_primes']")
+    assert drawn.returncode == 0, drawn.stderr
+    stub.calls.clear()
+    arguments = ("--proposers", f"prose={stub.url}", "--solver", stub.url)
+    done = loriner("compare-proposers", "out/contexts.jsonl", *arguments)
+    assert done.returncode == 2, done.stderr
+    assert "out/contexts.jsonl: its contexts are scored on question count_primes/rl_grade/" in done.stderr
+    assert "the task rg:count_primes does not have in a comparison" in done.stderr
+    assert "or a contexts.jsonl that compare-proposers wrote" in done.stderr
+    assert stub.calls == []
+
+
 def test_a_dead_proposer_ends_a_comparison_in_words(loriner: Command, config: Path, stub: Stub) -> None:
     gone = "gone=http://localhost:9/v1::m"
     dead = loriner("compare-proposers", "sums", "--proposers", gone, "--solver", stub.url)

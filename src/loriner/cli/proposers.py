@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from loriner.cli.laboratory import Laboratory
     from loriner.train.compare import Sample
     from loriner.train.exercise import Exercise
+    from loriner.train.reward import Scorer
     from loriner.train.settings import ContextsTable
 
 
@@ -102,6 +103,7 @@ async def _compare(
         opened = {name: here.opened.proposer(model) for name, model in proposers.items()}
         exercises, digest = await _exercises(given, here, suite, table, out)
         scorer = Scorer(lab=here.lab, tasks=here.tasks)
+        _require_questions(suite, scorer, exercises)
         samples: dict[str, list[Sample]] = {}
         settings = _settings_of_samples(given)
         asked = {"solver": solver, "n": len(exercises), "digest": digest, "completions": completions}
@@ -139,6 +141,25 @@ async def _exercises(
     starts = states(table, here.tasks, seed)
     exercises = await draw(here.lab, here.tasks, starts, draw_plan(table, table.n, seed))
     return exercises, save(exercises, out / "contexts.jsonl")
+
+
+def _require_questions(suite: str, scorer: Scorer, exercises: Sequence[Exercise]) -> None:
+    """Refuses contexts that could not be scored, before a proposer is asked and paid.
+
+    Raises:
+        ConfigError: a grade question of theirs is in none of the opened tasks.
+    """
+    from loriner.errors import ConfigError
+
+    for each in exercises:
+        lacking = scorer.lacking(each)
+        if lacking:
+            raise ConfigError(
+                f"{suite}: its contexts are scored on question {lacking[0]}, which the task "
+                f"{each.context.task} does not have in a comparison. Contexts of `train contexts` "
+                "hold questions of training, and a comparison opens other ones; or the task changed since. "
+                "Give the suite or the task by name, or a contexts.jsonl that compare-proposers wrote"
+            )
 
 
 def _standings(proposers: dict[str, str], samples: dict[str, list[Sample]]) -> dict[str, Any]:
