@@ -12,7 +12,7 @@ from loriner.errors import ConfigError
 from loriner.propose.prompt import estimate_tokens
 from loriner.records import Harness
 from loriner.train.contexts import DrawPlan, State, draw, next_state, revisions
-from loriner.train.exercise import Exercise, digest, load, require_divisible, save
+from loriner.train.exercise import Exercise, digest, load, names, require_divisible, save
 from loriner.train.reward import Scorer
 
 TASKS = {"sums": Sums()}
@@ -59,6 +59,18 @@ async def test_a_file_gives_back_what_was_frozen(tmp_path: Path) -> None:
     path = tmp_path / "contexts.jsonl"
     assert save(exercises, path) == digest(path)
     assert load(path) == exercises
+
+
+async def test_the_names_that_open_its_tasks_are_no_part_of_a_file_s_digest(tmp_path: Path) -> None:
+    exercises, path = await drawn(tmp_path), tmp_path / "contexts.jsonl"
+    without = save(exercises, path)
+    assert names(path) == {}
+    assert save(exercises, path, {"sums": "tasks/sums"}) == without
+    assert names(path) == {"sums": "tasks/sums"}
+    assert load(path) == exercises
+    path.write_text(path.read_text().replace('{"sums": "tasks/sums"}', '["tasks/sums"]', 1))
+    with pytest.raises(ConfigError, match="its first line holds no names of tasks"):
+        names(path)
 
 
 @pytest.mark.parametrize(

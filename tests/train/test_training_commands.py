@@ -135,6 +135,53 @@ def test_contexts_teacher_and_comparison(loriner: Command, config: Path, tmp_pat
     assert "samples-prose.jsonl: not a file of samples" in spoilt.stderr
 
 
+def test_frozen_contexts_open_their_tasks_by_the_names_they_were_drawn_with(
+    loriner: Command, config: Path, stub: Stub, tmp_path: Path
+) -> None:
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "sums").rename(tmp_path / "tasks" / "additions")
+    named = "contexts.tasks=['tasks/additions']"
+    drawn = document(loriner("train", "contexts", str(config), "--json", "--set", named))
+    arguments = ("--proposers", "catalogue", "--solver", stub.url, "-k", "1", "--grade", "2", "--json")
+    found = document(loriner("compare-proposers", "out/contexts.jsonl", *arguments))
+    assert found["digest"] == drawn["digest"]
+    document(loriner("compare-proposers", "tasks/additions", *arguments, "--per-task", "1"))
+    document(loriner("compare-proposers", "comparison/contexts.jsonl", *arguments))
+    older = tmp_path / "older.jsonl"
+    head, _, rest = (tmp_path / "out" / "contexts.jsonl").read_text().partition("\n")
+    facts = json.loads(head)
+    assert facts.pop("names") == {"sums": "tasks/additions"}
+    older.write_text(f"{json.dumps(facts)}\n{rest}")
+    stub.calls.clear()
+    refused = loriner("compare-proposers", "older.jsonl", *arguments)
+    assert refused.returncode == 2
+    assert "older.jsonl: its tasks are opened as sums, but from here no task or folder" in refused.stderr
+    assert "Run from the folder that holds it under that name" in refused.stderr
+    assert stub.calls == []
+    (tmp_path / "tasks" / "additions").rename(tmp_path / "sums")
+    assert document(loriner("compare-proposers", "older.jsonl", *arguments))["digest"] == drawn["digest"]
+    moved = loriner("compare-proposers", "out/contexts.jsonl", *arguments)
+    assert moved.returncode == 2
+    assert "no task or folder is called tasks/additions" in moved.stderr
+
+
+@pytest.mark.timeout(300)
+def test_contexts_of_a_training_are_refused_before_anything_is_asked(
+    loriner: Command, config: Path, stub: Stub
+) -> None:
+    pytest.importorskip("reasoning_gym")
+    drawn = loriner("train", "contexts", str(config), "--set", "contexts.tasks=['rg:count_primes']")
+    assert drawn.returncode == 0, drawn.stderr
+    stub.calls.clear()
+    arguments = ("--proposers", f"prose={stub.url}", "--solver", stub.url)
+    done = loriner("compare-proposers", "out/contexts.jsonl", *arguments)
+    assert done.returncode == 2, done.stderr
+    assert "out/contexts.jsonl: its contexts are scored on question count_primes/rl_grade/" in done.stderr
+    assert "the task rg:count_primes does not have in a comparison" in done.stderr
+    assert "or a contexts.jsonl that compare-proposers wrote" in done.stderr
+    assert stub.calls == []
+
+
 def test_a_dead_proposer_ends_a_comparison_in_words(loriner: Command, config: Path, stub: Stub) -> None:
     gone = "gone=http://localhost:9/v1::m"
     dead = loriner("compare-proposers", "sums", "--proposers", gone, "--solver", stub.url)

@@ -24,10 +24,12 @@ from loriner.workspace import Workspace, workspace
 
 @dataclass(frozen=True, slots=True)
 class Laboratory:
-    """An open workspace, the tasks by name, and where trials run."""
+    """An open workspace, the tasks by their own names, and where trials run."""
 
     opened: Workspace
     tasks: dict[str, Task]
+    names: dict[str, str]
+    """The name that opens each task, by the task's own."""
     lab: Evaluator
 
 
@@ -47,14 +49,16 @@ async def laboratory(
     """
     settings = given.settings()
     async with workspace(settings, "training", needed_level=NEEDED) as opened:
-        tasks = open_suite(suite.tasks, suite.settings, home=settings.home, training=training)
+        by_name = open_suite(suite.tasks, suite.settings, home=settings.home, training=training)
+        tasks = {task.name: task for task in by_name.values()}
+        names = {task.name: name for name, task in by_name.items()}
         try:
             with opened.run(command, resume=resume) as (run_id, summary):
                 summary["tasks"] = sorted(tasks)
                 lab = opened.evaluator(run_id, opened.model(solver), _notes(given), several_tasks=True)
-                yield Laboratory(opened, tasks, lab)
+                yield Laboratory(opened, tasks, names, lab)
         finally:
-            for task in tasks.values():
+            for task in by_name.values():
                 await task.close()
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from loriner.cli.laboratory import Laboratory
     from loriner.train.compare import Sample
     from loriner.train.exercise import Exercise
+    from loriner.train.reward import Scorer
     from loriner.train.settings import ContextsTable
 
 
@@ -65,13 +66,12 @@ def _named(text: str) -> dict[str, str]:
 def _table(given: Globals, suite: str, setting: str, per_task: int, grade: int) -> ContextsTable:
     """What contexts are drawn from. A frozen file says itself which tasks it needs."""
     from loriner.tasks.suites import spelt_out, split_names
-    from loriner.train.exercise import load
     from loriner.train.settings import ContextsTable, checked
     from loriner.train.suites import in_settings
 
     settings = given.settings()
     if suite.endswith(".jsonl"):
-        tasks, asked = tuple(sorted({each.context.task for each in load(Path(suite))})), ["canonical"]
+        tasks, asked = _tasks_of(Path(suite)), ["canonical"]
     else:
         tasks = spelt_out(split_names(suite), settings.suites)
         asked = ["canonical", "varied"] if setting == "both" else [setting]
@@ -83,6 +83,30 @@ def _table(given: Globals, suite: str, setting: str, per_task: int, grade: int) 
         "max_prompt_tokens": settings.propose.prompt_tokens,
     }
     return checked(ContextsTable, wanted, "options")
+
+
+def _tasks_of(path: Path) -> tuple[str, ...]:
+    """The names that open the tasks of frozen contexts: those that the file keeps, else the tasks' own.
+
+    Raises:
+        ConfigError: one of them opens nothing here.
+    """
+    from loriner.errors import ConfigError
+    from loriner.tasks.named import known_tasks
+    from loriner.train.exercise import load, names
+
+    kept, own = names(path), sorted({each.context.task for each in load(path)})
+    tasks = tuple(dict.fromkeys(kept.get(each, each) for each in own))
+    gone = [
+        name for name in tasks if ":" not in name and name not in known_tasks() and not Path(name).is_dir()
+    ]
+    if gone:
+        raise ConfigError(
+            f"{path}: its tasks are opened as {', '.join(tasks)}, but from here no task or folder is called "
+            f"{', '.join(gone)} (contexts that keep no such name know a task by its own, as in its "
+            "task.toml). Run from the folder that holds it under that name"
+        )
+    return tasks
 
 
 async def _compare(
@@ -102,6 +126,7 @@ async def _compare(
         opened = {name: here.opened.proposer(model) for name, model in proposers.items()}
         exercises, digest = await _exercises(given, here, suite, table, out)
         scorer = Scorer(lab=here.lab, tasks=here.tasks)
+        _require_questions(suite, scorer, exercises)
         samples: dict[str, list[Sample]] = {}
         settings = _settings_of_samples(given)
         asked = {"solver": solver, "n": len(exercises), "digest": digest, "completions": completions}
@@ -138,7 +163,26 @@ async def _exercises(
     seed = here.lab.seed
     starts = states(table, here.tasks, seed)
     exercises = await draw(here.lab, here.tasks, starts, draw_plan(table, table.n, seed))
-    return exercises, save(exercises, out / "contexts.jsonl")
+    return exercises, save(exercises, out / "contexts.jsonl", here.names)
+
+
+def _require_questions(suite: str, scorer: Scorer, exercises: Sequence[Exercise]) -> None:
+    """Refuses contexts that could not be scored, before a proposer is asked and paid.
+
+    Raises:
+        ConfigError: a grade question of theirs is in none of the opened tasks.
+    """
+    from loriner.errors import ConfigError
+
+    for each in exercises:
+        lacking = scorer.lacking(each)
+        if lacking:
+            raise ConfigError(
+                f"{suite}: its contexts are scored on question {lacking[0]}, which the task "
+                f"{each.context.task} does not have in a comparison. Contexts of `train contexts` "
+                "hold questions of training, and a comparison opens other ones; or the task changed since. "
+                "Give the suite or the task by name, or a contexts.jsonl that compare-proposers wrote"
+            )
 
 
 def _standings(proposers: dict[str, str], samples: dict[str, list[Sample]]) -> dict[str, Any]:

@@ -31,21 +31,19 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what it would tak
 def contexts(context: typer.Context, config: ConfigArgument) -> None:
     """Draws the training contexts and freezes them to a file with a digest."""
     from loriner.cli import documents
-    from loriner.train.exercise import save
 
     given, read = _read(context, config)
-    drawn = asyncio.run(_contexts(given, read))
-    found = {"file": str(read.contexts_file), "n": len(drawn), "digest": save(drawn, read.contexts_file)}
+    found = asyncio.run(_contexts(given, read))
     if given.json:
         documents.emit(found)
     else:
         typer.echo(f"{found['n']} contexts in {found['file']}, digest {found['digest']}")
 
 
-async def _contexts(given: Globals, config: TrainConfig) -> tuple[Exercise, ...]:
+async def _contexts(given: Globals, config: TrainConfig) -> dict[str, Any]:
     from loriner.cli.laboratory import draw_plan, laboratory, tell
     from loriner.train.contexts import draw
-    from loriner.train.exercise import require_divisible
+    from loriner.train.exercise import require_divisible, save
     from loriner.train.suites import states
 
     table = config.contexts
@@ -55,7 +53,9 @@ async def _contexts(given: Globals, config: TrainConfig) -> tuple[Exercise, ...]
         tell(
             given, f"{len(starts)} programs on {len(here.tasks)} tasks, {table.pool} feedback questions each"
         )
-        return await draw(here.lab, here.tasks, starts, draw_plan(table, table.n, config.seed))
+        drawn = await draw(here.lab, here.tasks, starts, draw_plan(table, table.n, config.seed))
+        file = config.contexts_file
+        return {"file": str(file), "n": len(drawn), "digest": save(drawn, file, here.names)}
 
 
 @app.command()

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -36,10 +37,13 @@ class Exercise:
     """Ids of the grade questions on which every completion in this context is scored."""
 
 
-def save(exercises: Sequence[Exercise], path: Path) -> str:
-    """Writes the file and returns its digest."""
+def save(exercises: Sequence[Exercise], path: Path, names: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Writes the file and returns its digest.
+
+    `names` are those that open the tasks, by the tasks' own names; the first line keeps them.
+    """
     lines = [_adapter().dump_json(each).decode() for each in exercises]
-    head = json.dumps({"format": FORMAT, "n": len(lines), "digest": _digest(lines)})
+    head = json.dumps({"format": FORMAT, "n": len(lines), "digest": _digest(lines), "names": dict(names)})
     jsonl.write_text(path, "\n".join([head, *lines]) + "\n")
     return _digest(lines)
 
@@ -67,6 +71,18 @@ def load(path: Path) -> tuple[Exercise, ...]:
 def digest(path: Path) -> str:
     """The digest that the file was frozen with."""
     return str(_read(path)[0].get("digest"))
+
+
+def names(path: Path) -> dict[str, str]:
+    """The names that open the tasks of a file, by the tasks' own names; older files keep none.
+
+    Raises:
+        ConfigError: the first line holds something else in their place.
+    """
+    found = _read(path)[0].get("names", {})
+    if not isinstance(found, dict) or not all(isinstance(each, str) for each in found.values()):
+        raise ConfigError(f"{path}: its first line holds no names of tasks: {found!r}")
+    return found
 
 
 def require_divisible(n: int, per_update: int) -> int:

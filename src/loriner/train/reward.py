@@ -122,17 +122,26 @@ class Scorer:
         Raises:
             ConfigError: this machine's task is not the one that the exercise was drawn from.
         """
+        lacking = self.lacking(exercise)
+        if lacking:
+            raise ConfigError(
+                f"{exercise.context.task} has no grade question {lacking[0]}: draw the contexts anew"
+            )
+        name = exercise.context.task
+        return self.tasks[name], [self._questions[name][each] for each in exercise.grade]
+
+    def lacking(self, exercise: Exercise) -> list[str]:
+        """Ids of the exercise's grade questions that this machine's task does not have.
+
+        Raises:
+            ConfigError: the task is not here at all.
+        """
         name = exercise.context.task
         if name not in self.tasks:
             raise ConfigError(f"contexts of the task {name}, but the suite has {', '.join(self.tasks)}")
-        task = self.tasks[name]
         if name not in self._questions:
-            self._questions[name] = {each.id: each for each in task.questions("grade")}
-        known = self._questions[name]
-        missing = [each for each in exercise.grade if each not in known]
-        if missing:
-            raise ConfigError(f"{name} has no grade question {missing[0]}: draw the contexts anew")
-        return task, [known[each] for each in exercise.grade]
+            self._questions[name] = {each.id: each for each in self.tasks[name].questions("grade")}
+        return [each for each in exercise.grade if each not in self._questions[name]]
 
 
 def _reward(evaluation: Evaluation) -> Reward:

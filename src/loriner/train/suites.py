@@ -24,7 +24,7 @@ from loriner.train.settings import ContextsTable, Setting
 def open_suite(
     names: Iterable[str], settings: Iterable[Setting], *, home: Path, training: bool
 ) -> dict[str, Task]:
-    """The tasks by their own names, in each setting.
+    """The tasks by the names that open them, in each setting.
 
     `training` opens a Reasoning Gym family in its training splits, which share no question with those that
     adaptation and comparisons use.
@@ -33,8 +33,7 @@ def open_suite(
         TaskError, MissingExtra: as opening one of them.
     """
     roles = TRAINING if training else ADAPTING
-    opened = (open_task(name, home=home, roles=roles) for name in in_settings(names, settings))
-    return {task.name: task for task in opened}
+    return {name: open_task(name, home=home, roles=roles) for name in in_settings(names, settings)}
 
 
 def in_settings(names: Iterable[str], settings: Iterable[str]) -> tuple[str, ...]:
