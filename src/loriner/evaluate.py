@@ -21,7 +21,7 @@ from loriner.runtime.base import CallRefused, Limits, Program, Runtime, Verdict
 from loriner.seeding import derive
 from loriner.store.database import Store
 from loriner.tasks.base import Digested, Task, Tool
-from loriner.tasks.scorer import SCORER_ERROR, SCORER_TIMEOUT
+from loriner.tasks.scorer import FAILURES
 
 T = TypeVar("T")
 
@@ -282,7 +282,7 @@ class _Batch:
         if verdict.status is not Status.OK or not verdict.answer.strip():
             return Score(0.0)
         score = await self.task.score(question, verdict.answer)
-        if score.detail in (SCORER_ERROR, SCORER_TIMEOUT):
+        if score.detail in FAILURES:
             self.scorer_said.append(str(score.extra.get("message", "")))
         return score
 

@@ -33,10 +33,10 @@ def wait_for(work: Coroutine[Any, Any, R]) -> R:
 
 def _beside(work: Coroutine[Any, Any, R]) -> R:
     """The result of the work on a loop and in a thread of its own."""
-    begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[R]]] = Future()
+    begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = Future()
 
     async def begin() -> R:
-        begun.set_result((asyncio.get_running_loop(), asyncio.current_task()))  # type: ignore[arg-type]
+        begun.set_result((asyncio.get_running_loop(), asyncio.current_task()))
         return await work
 
     def run() -> R:
@@ -49,6 +49,7 @@ def _beside(work: Coroutine[Any, Any, R]) -> R:
             _watch(ended)
         except BaseException:
             loop, task = begun.result()
+            assert task is not None  # a coroutine runs in a task
             with suppress(RuntimeError):  # the work has ended, and its loop is closed
                 loop.call_soon_threadsafe(task.cancel)
             raise

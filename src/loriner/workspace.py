@@ -24,19 +24,19 @@ from loriner.propose.catalogue import catalogue_proposer
 from loriner.propose.llm import llm_proposer
 from loriner.propose.prompt import Shown
 from loriner.propose.proposer import Proposer
-from loriner.records import Harness, Usage
+from loriner.records import Harness
 from loriner.runtime.base import Runtime
 from loriner.runtime.host import LocalRuntime
 from loriner.runtime.levels import require
 from loriner.store.database import Store
 from loriner.store.registry import Registry
+from loriner.store.runs import RESUMABLE
 from loriner.tasks.base import Task
 from loriner.tasks.jsonl import from_jsonl
 from loriner.tasks.named import open_task
 
 logger = logging.getLogger("loriner")
 
-_RESUMABLE = ("adapt", "evaluate", "compare")
 _ID = re.compile(r"[0-9a-f]{6,64}")
 
 
@@ -145,7 +145,7 @@ class Workspace:
                 status = "budget"
             else:
                 summary["error"] = str(stopped)
-            if command not in _RESUMABLE or not _names_task(self.settings):
+            if command not in RESUMABLE or not _names_task(self.settings):
                 raise
             raise type(stopped)(f"{stopped}. To go on: loriner {command} --resume {run_id}") from stopped
         except (asyncio.CancelledError, KeyboardInterrupt):
@@ -156,10 +156,6 @@ class Workspace:
             raise
         finally:
             self.store.finish_run(run_id, status, summary)
-
-    def spent(self, run_id: str) -> Usage:
-        """What a run cost; its seconds are wall time over all its sessions."""
-        return self.store.spent(run_id)
 
     def evaluator(
         self, run_id: str, solver: Model, observe: Observer = silent, *, several_tasks: bool = False

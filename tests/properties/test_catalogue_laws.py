@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import textwrap
 import warnings
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -153,9 +154,9 @@ def answer_of(source: str) -> tuple[str, list[str]]:
         asked.append(prompt)
         return "red"
 
-    names: dict[str, object] = {}
+    names: dict[str, Any] = {}
     exec(source, names)  # the tests' own programs
-    answer = names["solve"](model, "q")  # type: ignore[operator]
+    answer = names["solve"](model, "q")
     return answer, asked
 
 

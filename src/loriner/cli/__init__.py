@@ -12,9 +12,8 @@ from loriner.errors import ConfigError, Interrupted, LorinerError, StoreError
 
 _INTERRUPTED = 130
 """What typer makes of Ctrl-C."""
-_RESUMED = ("demo", "adapt", "evaluate", "compare")
-_RECORDED = (*_RESUMED, "propose", "train", "compare-proposers")
-"""The commands that start a run; of them the first can go on with one."""
+_RECORDED = ("demo", "adapt", "evaluate", "compare", "propose", "train", "compare-proposers")
+"""The commands that start a run."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -47,7 +46,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _interrupted(command: str) -> int:
+    from loriner.store.runs import RESUMABLE
+
     kept = "; what was acknowledged is in the store: `loriner runs list` names the run"
-    further = f"{kept}, and --resume goes on with it" if command in _RESUMED else kept
+    further = f"{kept}, and --resume goes on with it" if command in ("demo", *RESUMABLE) else kept
     print(f"error: interrupted{further if command in _RECORDED else ''}", file=sys.stderr)
     return Interrupted.exit_code

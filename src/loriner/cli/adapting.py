@@ -206,7 +206,7 @@ async def _adapt(
                 summary |= _summary(episode)
         finally:
             await task.close()
-        return episode, opened.spent(run_id)
+        return episode, opened.store.spent(run_id)
 
 
 def plan_of(wanted: AdaptTable) -> Plan:

@@ -151,7 +151,7 @@ async def _evaluate(
                     task, harness, questions, purpose=what.split, samples=what.samples
                 )
                 summary |= {"task": task.name, "harness": harness.id, "score": result.mean_score}
-            return run_id, task.name, result, opened.spent(run_id)
+            return run_id, task.name, result, opened.store.spent(run_id)
         finally:
             await task.close()
 

@@ -8,7 +8,7 @@ another name (`ask = model`) is not seen.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -56,7 +56,7 @@ def measure(source: str) -> Structure:
     """
     tree = program_tree(source)
     nodes = list(ast.walk(tree))
-    tools = {alias.asname or alias.name for alias in _tool_imports(nodes)}
+    tools = {alias.asname or alias.name for alias in tool_imports(nodes)}
     called = [name for node in nodes if (name := _called(node))]
     return Structure(
         n_model_calls=called.count("model"),
@@ -84,7 +84,8 @@ def _label(deeper: bool, broader: bool) -> Label:
     return "deeper" if deeper else "broader" if broader else "neither"
 
 
-def _tool_imports(nodes: list[ast.AST]) -> Iterator[ast.alias]:
+def tool_imports(nodes: Iterable[ast.AST]) -> Iterator[ast.alias]:
+    """What of a program's nodes import from the module `tools`."""
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module == "tools":
             yield from node.names

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from loriner.errors import ConfigError, StoreError
 from loriner.harness.contract import program_tree
+from loriner.harness.structure import tool_imports
 from loriner.records import Harness
 
 BESIDE = ("tools.py", "run_me.py", "README.md")
@@ -82,12 +83,7 @@ def _taken(source: str) -> set[str]:
     """The names that a program takes from the module `tools`."""
     nodes = list(ast.walk(program_tree(source)))
     tools = {each.asname or each.name for node in nodes for each in _aliases(node) if each.name == "tools"}
-    taken = {
-        alias.name
-        for node in nodes
-        if isinstance(node, ast.ImportFrom) and node.module == "tools"
-        for alias in node.names
-    }
+    taken = {alias.name for alias in tool_imports(nodes)}
     for node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in tools:
             taken.add(node.attr)

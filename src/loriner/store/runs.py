@@ -20,6 +20,8 @@ STATUSES = ("running", "done", "failed", "interrupted", "budget")
 """How a run stands, as it is recorded. A process that was killed leaves `running`."""
 KILLED = "killed"
 """How a run stands that is recorded as running while no process works on it."""
+RESUMABLE = ("adapt", "evaluate", "compare")
+"""The commands whose runs `--resume` goes on with."""
 _LETTERS = "23456789abcdefghjkmnpqrstvwxyz"
 
 

@@ -13,6 +13,7 @@ from loriner.errors import TaskError
 from loriner.records import Question, Score
 from loriner.tasks.base import SPLITS, Split, Task
 from loriner.tasks.format_varied import VariedTask
+from loriner.tasks.items import right_text
 from loriner.tasks.scorer import SCORER_ERROR, SCORER_TIMEOUT, ScorerFailed, said
 from loriner.tasks.splits import question_key
 
@@ -201,9 +202,7 @@ def gold_text(question: Question) -> str | None:
 def _gold_texts(question: Question) -> list[str]:
     target = question.target
     each = target if isinstance(target, list | tuple) else [target]
-    numbers = (int, float)
-    texts = [str(one) if isinstance(one, numbers) and not isinstance(one, bool) else one for one in each]
-    return [text for text in texts if isinstance(text, str) and text.strip()]
+    return [text for one in each if (text := right_text(one))]
 
 
 def _right_replies(task: Task, question: Question) -> list[str]:

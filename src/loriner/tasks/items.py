@@ -95,7 +95,8 @@ class ItemTask:
         """
         if not self._tried:
             self._tried = True
-            await self._try_scorer(next(filter(_right_text, self._items.values()), None))
+            triable = (item for item in self._items.values() if right_text(item["answer"]))
+            await self._try_scorer(next(triable, None))
         item = self._items[question.id]
         score = await self._scorer.score(item, answer)
         if score.detail in FAILURES:
@@ -112,7 +113,7 @@ class ItemTask:
 
     async def _try_scorer(self, item: Item | None) -> None:
         """A failure on one answer is that answer's fault; on a right one it is the scorer's."""
-        if item is None or item["id"] in self._held or not (right := _right_text(item)):
+        if item is None or item["id"] in self._held or not (right := right_text(item["answer"])):
             return
         score = await self._scorer.score(item, right)
         if score.detail in FAILURES:
@@ -120,9 +121,8 @@ class ItemTask:
         self._held.add(item["id"])
 
 
-def _right_text(item: Item) -> str:
-    """The right answer of an item as text; empty for any that can be read in several ways, such as a list."""
-    answer = item["answer"]
+def right_text(answer: Any) -> str:
+    """A right answer as text; empty for any that can be read in several ways, such as a list."""
     if isinstance(answer, int | float) and not isinstance(answer, bool):
         return str(answer)
     return answer if isinstance(answer, str) and answer.strip() else ""
