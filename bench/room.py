@@ -15,7 +15,7 @@ from pathlib import Path
 
 from loriner.config import Settings
 from loriner.errors import LorinerError
-from loriner.evaluate import gathered
+from loriner.evaluation.evaluator import gathered
 from loriner.harness.contract import from_library
 from loriner.statistics import interval
 from loriner.train import jsonl

@@ -17,13 +17,13 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from loriner.adapt import adapt
 from loriner.config import ProposeTable, Settings
-from loriner.episode import Plan
 from loriner.errors import LorinerError
-from loriner.evaluate import gathered
+from loriner.evaluation.evaluator import gathered
 from loriner.harness.contract import from_library
 from loriner.records import Harness
+from loriner.search.adapt import adapt
+from loriner.search.episode import Plan
 from loriner.statistics import interval
 from loriner.tasks.base import Task
 from loriner.train import jsonl

@@ -31,15 +31,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from loriner.adapt import adapt
 from loriner.config import Settings, changed
-from loriner.episode import Plan
 from loriner.harness.contract import from_library
 from loriner.models.meter import Meter
 from loriner.models.scripted import ScriptedModel
 from loriner.propose.proposer import Completion, Proposer
 from loriner.records import Context, Harness, Question, Score, Status
 from loriner.runtime.base import Limits, Program, Services, Verdict
+from loriner.search.adapt import adapt
+from loriner.search.episode import Plan
 from loriner.store.database import Store
 from loriner.store.registry import Registry
 from loriner.tasks.base import SPLITS, Split, Tool

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Callable, Sequence
 
 from loriner.records import Call, Edit, Failure, Harness, Revision, Rollout, Status, Trial
+from loriner.search.history import Start, Stood, Told, Tried, tell
 from loriner.store.database import Store
-from loriner.trail import Start, Stood, Told, Tried, tell
 
 SEED = Harness("def solve(model, question):\n    reply = model(question)\n    return reply\n")
 LOOP = Harness(

@@ -18,22 +18,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loriner.adapt import adapt as adapt_async
+from loriner.concurrency import wait_for
 from loriner.config import AdaptTable, Settings
-from loriner.episode import Adaptation, Plan, Round, Standing
 from loriner.errors import LorinerError
-from loriner.estimate import of_adaptation
 from loriner.models.meter import Budget
 from loriner.models.named import ModelSpec
 from loriner.models.prices import Price
 from loriner.records import Evaluation, Harness
 from loriner.runtime.levels import NEEDED
+from loriner.search.adapt import adapt as adapt_async
+from loriner.search.episode import Adaptation, Plan, Round, Standing
+from loriner.search.estimate import of_adaptation
 from loriner.statistics import Interval, interval
 from loriner.tasks.base import Split
 from loriner.tasks.base import Task as AnyTask
 from loriner.tasks.jsonl import from_jsonl
 from loriner.tasks.named import open_task
-from loriner.waiting import wait_for
 from loriner.workspace import Workspace, workspace
 
 __all__ = ["Budget", "LorinerError", "Model", "Price", "Run", "Scored", "Task", "adapt", "evaluate"]
@@ -115,7 +115,7 @@ def adapt(
     seed: int = 0,
     **plan: Any,
 ) -> Run:
-    """Adapts a harness to `task`. `plan` takes the other fields of `loriner.episode.Plan`.
+    """Adapts a harness to `task`. `plan` takes the other fields of `loriner.search.episode.Plan`.
 
     Raises:
         LorinerError: as the command line would, with the same message.

@@ -13,7 +13,7 @@ from typing import Any
 
 from loriner.config import Settings
 from loriner.errors import BudgetReached, ConfigError, InfrastructureError, ModelError
-from loriner.evaluate import Evaluator, Observer, silent
+from loriner.evaluation.evaluator import Evaluator, Observer, silent
 from loriner.harness.contract import from_library, load
 from loriner.models.base import Model
 from loriner.models.cache import CachedModel

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from guessing import SEED, Words, guesser, opened
-from loriner.adapt import adapt
-from loriner.episode import Plan
+from loriner.search.adapt import adapt
+from loriner.search.episode import Plan
 from loriner.statistics import Rule
 
 N_ROUNDS = 5

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from guessing import SEED, Words, improving, opened
-from loriner.adapt import adapt
-from loriner.episode import Plan
 from loriner.errors import MissingExtra
-from loriner.evaluate import silent
+from loriner.evaluation.evaluator import silent
 from loriner.report.sinks.base import Open, Sink
 from loriner.report.sinks.telling import MODULES, chosen, sinking
+from loriner.search.adapt import adapt
+from loriner.search.episode import Plan
 
 
 class Kept:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loriner.diagnose import diagnose
-from loriner.forms import forms, same, states
+from loriner.diagnosis.answer_formats import forms, same, states
+from loriner.diagnosis.faults import diagnose
 from loriner.records import Call, Fault, Status, Trial
 
 texts = st.text(st.sampled_from("abcA 12.0,-\n'\"*`{}[]()<>/\\=:#answer"), max_size=80) | st.text(max_size=30)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loriner.report.comparison import holm
+from loriner.report.comparison.results import holm
 from loriner.statistics import (
     ALPHA,
     interval,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from loriner.errors import ModelUnavailable
-from loriner.evaluate import Evaluator
+from loriner.evaluation.evaluator import Evaluator
 from loriner.harness.contract import canonical
 from loriner.harness.rewrite import make_edits
 from loriner.models.base import Message, ModelReply, ModelRequest

@@ -14,11 +14,11 @@ import pytest
 from sums import CRASH, GOOD, HALF, SEED, Solver, Sums, edit, exercise, laboratory, vowels
 
 from loriner.errors import ConfigError, InfrastructureError
+from loriner.train.bridge import opened
 from loriner.train.contexts import DrawPlan, draw
-from loriner.train.door import opened
 from loriner.train.journal import DeadSignal, Journal
-from loriner.train.judging import patient
 from loriner.train.multistep import epochs
+from loriner.train.patience import patient
 from loriner.train.reward import Reward, Scored, Scorer
 from loriner.train.settings import TrainConfig
 

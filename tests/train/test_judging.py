@@ -13,10 +13,10 @@ from sums import GOOD, SEED, edit, exercise
 
 from loriner.errors import InfrastructureError
 from loriner.propose.proposer import Completion, read
-from loriner.train.door import opened
+from loriner.train.bridge import opened
 from loriner.train.exercise import Exercise
 from loriner.train.journal import DeadSignal, Journal, Row, require_signal, summary
-from loriner.train.judging import patient
+from loriner.train.patience import patient
 from loriner.train.reward import Reward, Scored
 
 GROUP = [exercise(number=number) for number in range(10)]

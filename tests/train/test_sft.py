@@ -164,7 +164,7 @@ def test_an_update_without_a_finite_gradient_is_left_out(
 def test_training_stops_when_no_gradient_is_finite(
     policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from loriner.train.finite import NotFinite
+    from loriner.train.finite_gradients import NotFinite
     from loriner.train.policy import last_checkpoint
     from loriner.train.sft import train_sft
 

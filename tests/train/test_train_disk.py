@@ -15,8 +15,8 @@ from loriner.errors import ConfigError
 from loriner.propose.proposer import Completion, read
 from loriner.records import FeedbackTrial, Harness, Status, Trial
 from loriner.train import jsonl
-from loriner.train.began import Began
 from loriner.train.exercise import load, save
+from loriner.train.fingerprint import Began
 from loriner.train.journal import Journal, Row
 from loriner.train.reward import Reward, Scored
 from loriner.train.settings import TrainConfig

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from guessing import SEED, Words, improving, opened
-from loriner.compare import MODES, Entry, Terms, compare
-from loriner.episode import Plan
 from loriner.errors import BudgetReached, ConfigError
-from loriner.report.comparison import ORACLE, Comparison, read_comparison
-from loriner.report.comparison_page import methods
+from loriner.report.comparison.page import methods
+from loriner.report.comparison.results import ORACLE, Comparison, read_comparison
 from loriner.report.document import comparison_document
 from loriner.report.facts import SEARCH
-from loriner.trail import trail
+from loriner.search.compare import MODES, Entry, Terms, compare
+from loriner.search.episode import Plan
+from loriner.search.history import trail
 
 PLAN = Plan(rounds=3, feedback=3, grade=16, test=20)
 

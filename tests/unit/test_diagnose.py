@@ -2,7 +2,7 @@
 
 import pytest
 
-from loriner.diagnose import bottleneck, diagnose, profile
+from loriner.diagnosis.faults import bottleneck, diagnose, profile
 from loriner.records import Call, Fault, Status, Trial
 
 QUESTION = "How many primes are there between 2 and 40?"

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from loriner.diagnose import diagnose
+from loriner.diagnosis.faults import diagnose
 from loriner.records import Call, Fault, Status, Trial
 
 DATA = Path(__file__).parents[1] / "data" / "labelled_trials.jsonl"

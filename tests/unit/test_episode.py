@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from guessing import SEED, Words, opened
-from loriner.adapt import adapt
-from loriner.episode import Plan
 from loriner.models.base import ModelRequest
+from loriner.search.adapt import adapt
+from loriner.search.episode import Plan
 from loriner.statistics import Rule
 
 EDIT = "<<<<<<< SEARCH\n    prompt = {old}\n=======\n    prompt = {new}\n>>>>>>> REPLACE\n"

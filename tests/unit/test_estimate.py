@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from guessing import SEED, Words, guesser, improving, opened
-from loriner.adapt import adapt
 from loriner.config import Settings, changed
-from loriner.episode import Plan
 from loriner.errors import ConfigError
-from loriner.estimate import of_adaptation, of_evaluation
 from loriner.models.named import price_named
 from loriner.models.prices import Price
+from loriner.search.adapt import adapt
+from loriner.search.episode import Plan
+from loriner.search.estimate import of_adaptation, of_evaluation
 
 ENDPOINT = "http://127.0.0.1:9/v1::small"
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from loriner.errors import BudgetReached, InfrastructureError, ModelUnavailable, PromptRefused
-from loriner.evaluate import Evaluator
+from loriner.evaluation.evaluator import Evaluator
 from loriner.models.base import ModelReply, ModelRequest
 from loriner.models.meter import Budget, Meter
 from loriner.models.scripted import ScriptedModel

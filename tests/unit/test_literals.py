@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from loriner.literals import Link, literals
+from loriner.diagnosis.literals import Link, literals
 
 
 def texts(source: str) -> set[str]:

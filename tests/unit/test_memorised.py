@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from loriner.memorised import Finding, check
+from loriner.diagnosis.memorised import Finding, check
 
 Exam = tuple[list[str], list[str]]
 TAIL = "    return model(question)\n"

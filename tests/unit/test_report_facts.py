@@ -9,11 +9,11 @@ from statistics import fmean
 import pytest
 
 from loriner.errors import ConfigError
-from loriner.report.comparison import holm
+from loriner.report.comparison.results import holm
 from loriner.report.facts import AFRESH, PROPOSER, SEARCH, TEST, Episode
 from loriner.report.pages import facts_of
+from loriner.search.history import tell, trail
 from loriner.store.database import Store
-from loriner.trail import tell, trail
 from recorded import LOOP, SEED, WIDE, evaluate, record, third, trial
 
 

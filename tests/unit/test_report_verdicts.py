@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from loriner.records import Harness, Usage
-from loriner.report.comparison import SEED as SEED_METHOD
-from loriner.report.comparison import Comparison, Contrast, Method
-from loriner.report.comparison_verdicts import remarks, verdict
+from loriner.report.comparison.results import SEED as SEED_METHOD
+from loriner.report.comparison.results import Comparison, Contrast, Method
+from loriner.report.comparison.verdicts import remarks, verdict
 from loriner.report.facts import Episode
 from loriner.report.pages import facts_of
 from loriner.report.verdicts import bottleneck, looks, luck, outcome

@@ -7,7 +7,7 @@ import pytest
 from loriner.cli.sheets import LONGEST, WIDEST, markdown, tables
 from loriner.errors import TaskError
 from loriner.records import Call, Evaluation, Status, Trial
-from loriner.sheet import Baseline, Cell, Plan, Sheet
+from loriner.search.scoreboard import Baseline, Cell, Plan, Sheet
 
 
 def cell(task: str, scores: list[float | None], harness: str = "a") -> Cell:

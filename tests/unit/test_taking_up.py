@@ -15,12 +15,12 @@ from loriner.errors import BudgetReached, ConfigError, NotOnRecord, PromptRefuse
 from loriner.models.base import Message, ModelRequest, facts_of, request_of
 from loriner.models.recorded import Record, RecordedModel
 from loriner.records import Call, Harness
-from loriner.store.hold import FOLDER, Hold, is_held
+from loriner.store.run_lock import FOLDER, Hold, is_held
 
 HOLDER = """
 import sys
 from pathlib import Path
-from loriner.store.hold import Hold
+from loriner.store.run_lock import Hold
 Hold.take(Path(sys.argv[1]), "run")
 print("held", flush=True)
 sys.stdin.read()

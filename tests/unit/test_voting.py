@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loriner.allowance import Allowance, Bill
+from loriner.evaluation.voting import votes
 from loriner.records import Call, Status, Trial
-from loriner.voting import votes
+from loriner.search.allowance import Allowance, Bill
 
 
 def trial(answer: str, score: float | None, sample: int, question: str = "q") -> Trial:

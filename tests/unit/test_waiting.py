@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from loriner.waiting import wait_for
+from loriner.concurrency import wait_for
 
 WHERE = contextvars.ContextVar("WHERE", default="nowhere")
 

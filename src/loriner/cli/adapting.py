@@ -25,9 +25,9 @@ from loriner.cli.spending import (
 
 if TYPE_CHECKING:
     from loriner.config import AdaptTable, Settings
-    from loriner.episode import Adaptation, Plan
-    from loriner.estimate import Estimate
     from loriner.records import Usage
+    from loriner.search.episode import Adaptation, Plan
+    from loriner.search.estimate import Estimate
 
 DEMO_TASK = "rg:count_primes"
 DEMO_SOLVER = "qwen2.5-coder-0.5b"
@@ -162,7 +162,7 @@ def _say(given: Globals, text: str) -> None:
 
 
 async def _estimate(settings: Settings) -> Estimate:
-    from loriner.estimate import of_adaptation
+    from loriner.search.estimate import of_adaptation
     from loriner.workspace import named, task_of
 
     named(settings.adapt.solver, "solver", "--solver")
@@ -176,11 +176,11 @@ async def _estimate(settings: Settings) -> Estimate:
 async def _adapt(
     settings: Settings, given: Globals, *, resume: str | None = None, replay: str | None = None
 ) -> tuple[Adaptation, Usage]:
-    from loriner.adapt import adapt as run_adaptation
     from loriner.cli.progress import watching
-    from loriner.estimate import of_adaptation
     from loriner.report.sinks.telling import chosen, sinking
     from loriner.runtime.levels import NEEDED
+    from loriner.search.adapt import adapt as run_adaptation
+    from loriner.search.estimate import of_adaptation
     from loriner.workspace import named, task_of, workspace
 
     sinks = chosen(settings.sinks)
@@ -211,7 +211,7 @@ async def _adapt(
 
 def plan_of(wanted: AdaptTable) -> Plan:
     """How an episode searches, from the settings."""
-    from loriner.episode import Plan
+    from loriner.search.episode import Plan
 
     return Plan(
         rounds=wanted.rounds,

@@ -34,9 +34,9 @@ from loriner.cli.spending import (
 )
 
 if TYPE_CHECKING:
-    from loriner.compare import Entry, Terms
     from loriner.config import Settings
-    from loriner.estimate import Estimate
+    from loriner.search.compare import Entry, Terms
+    from loriner.search.estimate import Estimate
     from loriner.tasks.base import Task
     from loriner.workspace import Workspace
 
@@ -134,7 +134,7 @@ async def _estimate(settings: Settings) -> Estimate:
 
 def _expected(settings: Settings, terms: Terms, tasks: Sequence[Task]) -> Estimate:
     """What the comparison would take. Refuses terms that are unequal, and caps that fit nothing."""
-    from loriner.estimate import of_adaptation, of_comparison
+    from loriner.search.estimate import of_adaptation, of_comparison
 
     terms.require_fair(cached=settings.cache)
     episodes = [of_adaptation(settings, task, terms.plan) for task in tasks]
@@ -144,7 +144,7 @@ def _expected(settings: Settings, terms: Terms, tasks: Sequence[Task]) -> Estima
 
 
 def _terms(settings: Settings) -> Terms:
-    from loriner.compare import Terms
+    from loriner.search.compare import Terms
 
     wanted = settings.compare
     return Terms(
@@ -159,9 +159,9 @@ def _terms(settings: Settings) -> Terms:
 
 async def _compare(settings: Settings, given: Globals, resume: str | None) -> str:
     from loriner.cli.progress import watching
-    from loriner.compare import compare as run_comparison
     from loriner.report.sinks.telling import chosen, sinking
     from loriner.runtime.levels import NEEDED
+    from loriner.search.compare import compare as run_comparison
     from loriner.workspace import named, workspace
 
     sinks, terms = chosen(settings.sinks), _terms(settings)
@@ -198,7 +198,7 @@ def _task(settings: Settings, name: str) -> Task:
 
 
 def _entry(opened: Workspace, settings: Settings, name: str) -> Entry:
-    from loriner.compare import Entry
+    from loriner.search.compare import Entry
 
     task = _task(settings, name)
     seed = opened.harness(settings.adapt.harness or f"library:{task.seed_harness}", task.name)

@@ -30,8 +30,8 @@ def diagnose(
 ) -> None:
     """Why the trials of a run were not right: faults by harness, with the evidence."""
     from loriner.cli import documents, render
-    from loriner.diagnose import diagnose as find
-    from loriner.evaluate import of_task
+    from loriner.diagnosis.faults import diagnose as find
+    from loriner.evaluation.evaluator import of_task
 
     given: Globals = context.obj
     with given.store() as store:
@@ -87,7 +87,7 @@ def _targets(question: Question) -> list[str]:
 def _require_no_comparison(store: Store, row: RunRow) -> None:
     """Raises `ConfigError` for a comparison, with its arms: the trials are theirs."""
     from loriner.errors import ConfigError
-    from loriner.trail import trail
+    from loriner.search.history import trail
 
     if row.command != "compare":
         return
@@ -101,8 +101,8 @@ def _require_no_comparison(store: Store, row: RunRow) -> None:
 def _compared(given: Globals, store: Store, row: RunRow) -> str | None:
     """The task of a comparison's arm as the comparison was given it; None for any other run."""
     from loriner.config import Settings, changed
+    from loriner.search.history import trail
     from loriner.tasks.suites import spelt_out
-    from loriner.trail import trail
     from loriner.workspace import task_of
 
     told = trail(store, row.id).start

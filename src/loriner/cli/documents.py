@@ -8,8 +8,8 @@ from typing import Any
 
 import typer
 
-from loriner.episode import Adaptation, Attempt, Standing
 from loriner.records import Evaluation, Harness, Rollout, Trial, Usage
+from loriner.search.episode import Adaptation, Attempt, Standing
 from loriner.statistics import Interval, interval
 from loriner.store.runs import RunRow
 

@@ -27,8 +27,8 @@ from loriner.cli.spending import (
 
 if TYPE_CHECKING:
     from loriner.config import Settings
-    from loriner.estimate import Estimate
     from loriner.records import Evaluation, Usage
+    from loriner.search.estimate import Estimate
 
 
 def register(app: typer.Typer) -> None:
@@ -115,7 +115,7 @@ def evaluate(
 
 
 async def _estimate(settings: Settings) -> Estimate:
-    from loriner.estimate import of_evaluation
+    from loriner.search.estimate import of_evaluation
     from loriner.workspace import named, task_of
 
     named(settings.adapt.solver, "solver", "--solver")
@@ -130,7 +130,7 @@ async def _evaluate(
     settings: Settings, given: Globals, *, resume: str | None, replay: str | None
 ) -> tuple[str, str, Evaluation, Usage]:
     from loriner.cli.progress import watching
-    from loriner.estimate import of_evaluation
+    from loriner.search.estimate import of_evaluation
     from loriner.workspace import named, task_of, workspace
 
     wanted, what = settings.adapt, settings.evaluate

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from loriner.cli.globals import Globals
-from loriner.evaluate import Evaluator, silent
+from loriner.evaluation.evaluator import Evaluator, silent
 from loriner.runtime.levels import NEEDED
 from loriner.seeding import derive
 from loriner.tasks.base import Task

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from loriner.evaluate import Observer, silent
+from loriner.evaluation.evaluator import Observer, silent
 from loriner.records import Trial
 
 LINE_EVERY_S = 5.0

@@ -12,9 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from loriner.episode import Adaptation, Standing
 from loriner.models.base import Message
 from loriner.records import Evaluation, Fault, Harness, Rollout, Status, Trial, Usage
+from loriner.search.episode import Adaptation, Standing
 from loriner.statistics import Interval, interval
 from loriner.tasks.scorer import FAILURES
 

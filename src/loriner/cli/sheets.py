@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loriner.cli import documents, render
-from loriner.sheet import Baseline, Cell, Sheet
+from loriner.search.scoreboard import Baseline, Cell, Sheet
 from loriner.statistics import Interval
 
 WIDEST = 5

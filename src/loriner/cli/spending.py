@@ -11,7 +11,7 @@ import typer
 if TYPE_CHECKING:
     from loriner.cli.globals import Globals
     from loriner.config import Settings
-    from loriner.estimate import Estimate, Range
+    from loriner.search.estimate import Estimate, Range
 
 MaxUsd = Annotated[float | None, typer.Option(min=0, help="Stop before this is spent.")]
 MaxCalls = Annotated[int | None, typer.Option(min=1, help="Model calls at most.")]
@@ -105,7 +105,7 @@ def require_writable(path: Path) -> None:
 def print_estimate(given: Globals, found: Estimate) -> None:
     """Prints an estimate: a table, or a document."""
     from loriner.cli import documents, render
-    from loriner.estimate import ASSUMED
+    from loriner.search.estimate import ASSUMED
 
     if given.json:
         assumed = {name: asdict(each) for name, each in ASSUMED.items()}

@@ -14,8 +14,8 @@ from loriner.cli.globals import Globals
 
 if TYPE_CHECKING:
     from loriner.config import Settings
-    from loriner.estimate import Estimate
-    from loriner.sheet import Plan, Sheet
+    from loriner.search.estimate import Estimate
+    from loriner.search.scoreboard import Plan, Sheet
 
 WHOLE_LIBRARY = "library"
 """As a harness: each one that ships with the package."""
@@ -29,7 +29,7 @@ def asked_for(settings: Settings, *, whole: bool = False) -> tuple[Settings, Pla
         ConfigError: no task is named.
         TaskError: a name that reads like a suite's but is none.
     """
-    from loriner.sheet import OWN_SEED, Plan
+    from loriner.search.scoreboard import OWN_SEED, Plan
     from loriner.tasks.suites import spelt_out, split_names
     from loriner.workspace import named
 
@@ -81,7 +81,7 @@ def estimate(settings: Settings, plan: Plan) -> Estimate:
         ConfigError: money is capped and the price is unknown.
     """
     from loriner.config import changed
-    from loriner.estimate import of_evaluation, total
+    from loriner.search.estimate import of_evaluation, total
     from loriner.workspace import named, task_of
 
     named(settings.adapt.solver, "solver", "--solver")
@@ -118,8 +118,8 @@ def evaluate_all(
 
 async def _fill(settings: Settings, given: Globals, plan: Plan, earlier: Earlier) -> Sheet:
     from loriner.cli.progress import watching
-    from loriner.estimate import require_priced
-    from loriner.sheet import fill
+    from loriner.search.estimate import require_priced
+    from loriner.search.scoreboard import fill
     from loriner.workspace import named, workspace
 
     require_priced(settings)

@@ -149,18 +149,18 @@ def _start(config: TrainConfig, name: str) -> str:
 
 
 def _grpo(given: Globals, config: TrainConfig, base: str) -> Path:
-    from loriner.train.began import Began
     from loriner.train.exercise import digest, load
+    from loriner.train.fingerprint import Began
 
     first = load(config.contexts_file)  # before a minute of imports
     began = Began.of(config, base, digest(config.contexts_file), int(os.environ.get("RANK", "0")))
     resume = began.run()
     from loriner.cli.laboratory import draw_plan, laboratory, tell
+    from loriner.train.bridge import opened
     from loriner.train.contexts import State, draw
-    from loriner.train.door import opened
     from loriner.train.grpo import train_grpo
-    from loriner.train.judging import patient
     from loriner.train.multistep import epochs
+    from loriner.train.patience import patient
     from loriner.train.reward import Scored, Scorer
 
     table = config.grpo

@@ -55,7 +55,7 @@ def watch(
 def _follow_plainly(store: Store, run_id: str, once: bool) -> None:
     """Prints the view whenever a round is over, and at the end."""
     from loriner.cli import render
-    from loriner.trail import trail
+    from loriner.search.history import trail
 
     seen = -1
     while True:
@@ -74,7 +74,7 @@ def view(store: Store, run_id: str) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from loriner.trail import trail
+    from loriner.search.history import trail
 
     row, told, spent = store.run(run_id), trail(store, run_id), store.spent(run_id)
     task = told.start.task if told.start else str(row.summary.get("task", ""))
@@ -89,7 +89,7 @@ def view(store: Store, run_id: str) -> RenderableType:
 
 def arms(store: Store, run_id: str) -> RenderableType:
     """The arms of a comparison: how each stands, and the run that records it."""
-    from loriner.trail import trail
+    from loriner.search.history import trail
 
     rows = []
     for arm in trail(store, run_id).arms:
@@ -111,7 +111,7 @@ def arms(store: Store, run_id: str) -> RenderableType:
 
 
 def _rounds(store: Store, run_id: str) -> RenderableType:
-    from loriner.trail import trail
+    from loriner.search.history import trail
 
     grades = _means(store, run_id, "grade")
     rows = []

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from loriner.diagnose import diagnose
+from loriner.diagnosis.faults import diagnose
 from loriner.records import (
     Context,
     Evaluation,

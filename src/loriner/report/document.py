@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from loriner.records import Usage
-from loriner.report.comparison import Comparison, Contrast, Method
-from loriner.report.comparison_verdicts import remarks, verdict
+from loriner.report.comparison.results import Comparison, Contrast, Method
+from loriner.report.comparison.verdicts import remarks, verdict
 from loriner.report.facts import Candidate, Episode, Scores, Standing
 from loriner.report.scores import interval_of
 from loriner.report.verdicts import bottleneck, outcome

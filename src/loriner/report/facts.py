@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from loriner.records import Trial, Usage
+from loriner.search.history import Start
 from loriner.statistics import Interval, Paired, Plateau
-from loriner.trail import Start
 
 Scores = Mapping[str, float]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from loriner.errors import ConfigError
-from loriner.report.comparison import Comparison, read_comparison
-from loriner.report.comparison_page import comparison_page
+from loriner.report.comparison.page import comparison_page
+from loriner.report.comparison.results import Comparison, read_comparison
 from loriner.report.facts import Episode
 from loriner.report.page import Page
 from loriner.report.reading import read_episode

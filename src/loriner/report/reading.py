@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from loriner.allowance import usage_of
+from loriner.evaluation.voting import votes
 from loriner.harness.structure import compare as compare_structure
 from loriner.records import Call, Rollout, Trial
 from loriner.report.facts import (
@@ -25,11 +25,11 @@ from loriner.report.facts import (
     Standing,
 )
 from loriner.report.scores import interval_of, paired_of
+from loriner.search.allowance import usage_of
+from loriner.search.history import Start, Told, Trail, Tried, trail
 from loriner.statistics import Interval, Paired, Plateau, plateau
 from loriner.store.database import Store
 from loriner.store.runs import RunRow
-from loriner.trail import Start, Told, Trail, Tried, trail
-from loriner.voting import votes
 
 N_EXAMPLES = 5
 """Slowest and dearest trials that are shown."""

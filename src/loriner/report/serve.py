@@ -20,8 +20,8 @@ from loriner.errors import ConfigError
 from loriner.report.evidence import moment
 from loriner.report.page import Page, html, part
 from loriner.report.pages import facts_of, page_of
+from loriner.search.history import trail
 from loriner.store.database import Store
-from loriner.trail import trail
 
 HOST = "127.0.0.1"
 N_RUNS = 100

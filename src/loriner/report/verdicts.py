@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from loriner.diagnose import Profile
-from loriner.diagnose import bottleneck as diagnosed
+from loriner.diagnosis.faults import Profile
+from loriner.diagnosis.faults import bottleneck as diagnosed
 from loriner.records import Fault
 from loriner.report.facts import SAMPLING, Episode, Scores, Standing
 from loriner.report.scores import interval_of, paired_of

@@ -17,7 +17,6 @@ from loriner.records import Context, Harness, Rollout, Trial, Usage
 from loriner.store.connection import FILE_NAME, connect, is_writable, migrate, migrations, require_store
 from loriner.store.contexts import context_fact, find_contexts
 from loriner.store.events import Event, event_fact, find_events
-from loriner.store.hold import Hold, is_held
 from loriner.store.queries import (
     Tally,
     find_harness,
@@ -29,6 +28,7 @@ from loriner.store.queries import (
 )
 from loriner.store.reader import Reader
 from loriner.store.rows import Part, harness_fact, reply_fact, rollout_fact, trial_fact
+from loriner.store.run_lock import Hold, is_held
 from loriner.store.runs import (
     KILLED,
     RunRow,

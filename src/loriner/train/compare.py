@@ -22,7 +22,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from loriner.errors import ConfigError, InfrastructureError
-from loriner.evaluate import gathered
+from loriner.evaluation.evaluator import gathered
 from loriner.propose.proposer import Proposer, propose
 from loriner.statistics import Interval, Paired, interval, paired
 from loriner.tasks.format_varied import canonical_name, is_varied

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loriner.errors import ConfigError
-from loriner.evaluate import Evaluator, gathered
+from loriner.evaluation.evaluator import Evaluator, gathered
 from loriner.propose.context import brief_of, make_context
 from loriner.propose.prompt import Count, estimate_tokens, messages
 from loriner.records import Evaluation, Harness, PastRevision, Trial

@@ -15,9 +15,9 @@ from typing import Any
 
 from loriner.errors import ConfigError, LorinerError, MissingExtra
 from loriner.train.exercise import Exercise, require_divisible
-from loriner.train.finite import FiniteUpdates
+from loriner.train.finite_gradients import FiniteUpdates
 from loriner.train.journal import Journal, Row, require_signal, summary
-from loriner.train.judging import Judge
+from loriner.train.patience import Judge
 from loriner.train.policy import (
     chat,
     device_options,

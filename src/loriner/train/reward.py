@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from loriner.errors import ConfigError, InfrastructureError, ModelError
-from loriner.evaluate import Evaluator, gathered
+from loriner.evaluation.evaluator import Evaluator, gathered
 from loriner.propose.proposer import Completion, parsed, read
 from loriner.records import Evaluation, Harness, Question, Rollout
 from loriner.tasks.base import Task

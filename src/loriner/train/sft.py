@@ -8,7 +8,7 @@ from typing import Any
 
 from loriner.errors import ConfigError, MissingExtra
 from loriner.train import jsonl
-from loriner.train.finite import FiniteUpdates
+from loriner.train.finite_gradients import FiniteUpdates
 from loriner.train.policy import device_options, export_policy, last_checkpoint, load_policy, lora, prompt_ids
 from loriner.train.settings import TrainConfig
 

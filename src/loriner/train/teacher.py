@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from loriner.diagnosis.memorised import check as check_memorised
 from loriner.errors import LorinerError
-from loriner.evaluate import Evaluator, gathered
+from loriner.evaluation.evaluator import Evaluator, gathered
 from loriner.harness.rewrite import make_edits, make_function_edits
-from loriner.memorised import check as check_memorised
 from loriner.propose.proposer import Completion, Proposer, propose, read
 from loriner.records import Evaluation, Question, Rollout, target_texts
 from loriner.seeding import generator

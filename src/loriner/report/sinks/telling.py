@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from loriner.errors import MissingExtra
-from loriner.evaluate import Observer
+from loriner.evaluation.evaluator import Observer
 from loriner.report.sinks import trackers
 from loriner.report.sinks.base import Open
 

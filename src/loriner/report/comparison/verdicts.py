@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from loriner.report.comparison import ORACLE, SEED, Comparison, Contrast
+from loriner.report.comparison.results import ORACLE, SEED, Comparison, Contrast
 from loriner.report.verdicts import difference_text, interval_text
 from loriner.statistics import Interval
 

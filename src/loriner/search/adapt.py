@@ -10,11 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 
-from loriner.allowance import Bill
-from loriner.constant import constant_baseline
-from loriner.episode import Adaptation, Attempt, Plan, Round, Standing
-from loriner.evaluate import Evaluator, all_of, together
-from loriner.memorised import check as check_memorised
+from loriner.diagnosis.memorised import check as check_memorised
+from loriner.evaluation.constant_baseline import constant_baseline
+from loriner.evaluation.evaluator import Evaluator, all_of, together
 from loriner.propose.context import brief_of, faults, make_context
 from loriner.propose.proposer import Proposer, propose
 from loriner.records import (
@@ -29,11 +27,13 @@ from loriner.records import (
     Version,
     target_texts,
 )
+from loriner.search.allowance import Bill
+from loriner.search.episode import Adaptation, Attempt, Plan, Round, Standing
+from loriner.search.history import Start, Stood, Told, Tried, tell
 from loriner.statistics import Decision, accepts, interval
 from loriner.store.entry import Evidence
 from loriner.store.registry import Registry
 from loriner.tasks.base import Split, Task
-from loriner.trail import Start, Stood, Told, Tried, tell
 
 
 async def adapt(

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from loriner.forms import Place, forms, has_conclusion, mentions, same, states, wraps
+from loriner.diagnosis.answer_formats import Place, forms, has_conclusion, mentions, same, states, wraps
 from loriner.records import Call, Fault, Status, Trial
 
 _ENDINGS = {

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from loriner.forms import forms
-from loriner.literals import Link, Literals, Table, decoded, literals
+from loriner.diagnosis.answer_formats import forms
+from loriner.diagnosis.literals import Link, Literals, Table, decoded, literals
 
 Forms = tuple[str, ...]
 

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from loriner.config import ProposeTable, Settings
-from loriner.episode import Plan
 from loriner.errors import ConfigError
 from loriner.models.meter import Budget
 from loriner.models.named import price_named
 from loriner.models.prices import Price, cost
 from loriner.records import Question
+from loriner.search.episode import Plan
 from loriner.tasks.base import SPLITS, Task
 
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from loriner.config import changed
-from loriner.constant import constant_baseline
 from loriner.errors import ConfigError, HarnessError, LorinerError, TaskError
-from loriner.evaluate import Evaluator, of_task
+from loriner.evaluation.constant_baseline import constant_baseline
+from loriner.evaluation.evaluator import Evaluator, of_task
 from loriner.records import Call, Evaluation, Harness, Question, Trial, Usage
 from loriner.statistics import Interval, interval, stratified
 from loriner.tasks.base import Split, Task

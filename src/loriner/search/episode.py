@@ -9,8 +9,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal
 
-from loriner.allowance import Allowance, Bill
 from loriner.records import Evaluation, Fault, Harness, Rollout
+from loriner.search.allowance import Allowance, Bill
 from loriner.statistics import Decision, Rule, never_accepted
 
 

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from loriner.report.charts import Bar, Row, bars, intervals
-from loriner.report.comparison import SEED, Comparison, Contrast, Method
-from loriner.report.comparison_rounds import by_round, by_task
-from loriner.report.comparison_verdicts import progress, remarks, verdict
+from loriner.report.comparison.results import SEED, Comparison, Contrast, Method
+from loriner.report.comparison.rounds import by_round, by_task
+from loriner.report.comparison.verdicts import progress, remarks, verdict
 from loriner.report.diffs import diff
 from loriner.report.evidence import configuration, costs, duration, moment, money
 from loriner.report.facts import SHORT, Episode, Spent

@@ -8,7 +8,7 @@ from statistics import fmean
 from markupsafe import Markup
 
 from loriner.report.charts import Point, Series, lines
-from loriner.report.comparison import SEED, Comparison
+from loriner.report.comparison.results import SEED, Comparison
 from loriner.report.facts import Episode, Scores
 from loriner.report.page import Cell, Figure, Fold, Section, Table, part
 from loriner.report.text import line

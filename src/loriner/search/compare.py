@@ -15,16 +15,16 @@ from dataclasses import asdict, dataclass, field, replace
 from math import comb
 from typing import Any, Literal, get_args
 
-from loriner.adapt import adapt
-from loriner.allowance import Allowance, Bill, Unit
-from loriner.episode import Adaptation, Plan
 from loriner.errors import ConfigError
-from loriner.evaluate import Evaluator, Observer, silent
+from loriner.evaluation.evaluator import Evaluator, Observer, silent
 from loriner.models.base import Model
 from loriner.records import Evaluation, Harness, Question
+from loriner.search.adapt import adapt
+from loriner.search.allowance import Allowance, Bill, Unit
+from loriner.search.episode import Adaptation, Plan
+from loriner.search.history import Arm, Start, Stood, tell, trail
 from loriner.statistics import never_told_apart
 from loriner.tasks.base import Task
-from loriner.trail import Arm, Start, Stood, tell, trail
 from loriner.workspace import Workspace
 
 Mode = Literal["sequential", "independent", "best-of-n", "sampling"]

@@ -15,9 +15,9 @@ from typing import Any
 from loriner.records import Usage
 from loriner.report.facts import PROPOSER, SEARCH, TEST, Episode, Scores, Spent
 from loriner.report.reading import read_episode
+from loriner.search.history import Arm, trail
 from loriner.statistics import ALPHA, Interval, Paired, never_told_apart, pooled, pooled_paired
 from loriner.store.database import Store
-from loriner.trail import Arm, trail
 
 SEED, ORACLE = "seed program", "best-of-n, oracle"
 

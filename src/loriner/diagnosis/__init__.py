@@ -1,0 +1,1 @@
+"""Why trials were not right, read off their transcripts."""

@@ -1,0 +1,1 @@
+"""Trials: one harness on many questions, run, scored and stored."""

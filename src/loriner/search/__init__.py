@@ -1,0 +1,1 @@
+"""The search for a better harness: rounds, modes, budgets, history."""
