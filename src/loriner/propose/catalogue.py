@@ -7,6 +7,7 @@ invent: what it does not list, it never tries.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 
 from loriner.errors import EditError
@@ -30,10 +31,16 @@ def catalogue_proposer() -> Proposer:
 
 def completion(context: Context, index: int) -> str:
     """The name of an entry, what it does, and edit blocks; or only a sentence when nothing is left to try."""
+    texts = (text for _, text in offered(context))
+    return next(islice(texts, index, None), "Nothing in the catalogue is left to try on this program.\n")
+
+
+def offered(context: Context) -> Iterator[tuple[Entry, str]]:
+    """Every entry that makes a candidate of the context's program, with its completion, the best first."""
     facts = facts_of(context)
-    written = (_written(context.harness, entry, facts) for entry in ranked(context, facts))
-    offered = (text for text in written if text is not None)
-    return next(islice(offered, index, None), "Nothing in the catalogue is left to try on this program.\n")
+    for entry in ranked(context, facts):
+        if (text := _written(context.harness, entry, facts)) is not None:
+            yield entry, text
 
 
 def _written(harness: Harness, entry: Entry, facts: Facts) -> str | None:

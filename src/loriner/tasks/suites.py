@@ -110,9 +110,9 @@ TRAIN_BROAD = (
     "word_sequence_reversal",
     "word_sorting",
 )
-"""All training families, `TRAIN_ROOM` among them: every usable one that no other suite holds, but for `RESERVED`,
-for arc_agi, whose questions are too long for a small solver, and for string_splitting and string_synthesis, which
-have too few distinct questions to fill the training splits.
+"""All training families, `TRAIN_ROOM` among them: every usable one that no other suite holds, but for
+`RESERVED`, for arc_agi, whose questions are too long for a small solver, and for string_splitting and
+string_synthesis, which have too few distinct questions to fill the training splits.
 """
 
 RESERVED = (
