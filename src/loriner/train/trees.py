@@ -12,18 +12,19 @@ usable set.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import ceil
 from statistics import fmean
 from time import monotonic
+from typing import Any
 
 from loriner.errors import InfrastructureError, ModelError
 from loriner.evaluation.evaluator import Evaluator, gathered, of_task
 from loriner.propose.catalogue import offered
-from loriner.propose.context import brief_of, make_context
+from loriner.propose.context import brief_of, edit_of, make_context
 from loriner.propose.proposer import Completion, read
-from loriner.records import Context, Evaluation, Harness, PastRevision, Question, Rollout
+from loriner.records import Context, Harness, PastRevision, Question, Rollout
 from loriner.seeding import generator
 from loriner.store.database import Store
 from loriner.tasks.base import Task
@@ -130,16 +131,26 @@ class Start:
     """Entries that did harm above, and are not tried again."""
 
 
-@dataclass(slots=True)
+Offers = Callable[[Context], Iterable[tuple[str, str]]]
+"""A name and a completion for each revision that is to be tried in a context."""
+
+
+def known_revisions(context: Context) -> Iterator[tuple[str, str]]:
+    """Every entry of the catalogue that makes a candidate."""
+    return ((entry.name, text) for entry, text in offered(context))
+
+
+@dataclass(slots=True, kw_only=True)
 class Grower:
     """Grows the nodes of a run."""
 
     lab: Evaluator
     tasks: Mapping[str, Task]
     plan: TreePlan
-    nodes: list[Node]
+    offers: Offers = known_revisions
+    nodes: list[Node] = field(default_factory=list)
     """What is grown, layer by layer."""
-    failed: list[str]
+    failed: list[str] = field(default_factory=list)
     """Nodes that stopped through no fault of a program, in words."""
 
     async def grow(self, starts: Sequence[Start], seconds: float | None = None) -> None:
@@ -225,10 +236,10 @@ class Grower:
     def _children(self, context: Context, without: frozenset[str]) -> list[Child]:
         """A child for each entry that makes a candidate, equal programs once."""
         found: dict[str, Child] = {}
-        for index, (entry, text) in enumerate(offered(context)):
+        for index, (entry, text) in enumerate(self.offers(context)):
             rollout = read(context, index, Completion(text))
-            if rollout.candidate is not None and entry.name not in without:
-                child = Child(entry=entry.name, rollout=rollout, scores={})
+            if rollout.candidate is not None and entry not in without:
+                child = Child(entry=entry, rollout=rollout, scores={})
                 found.setdefault(rollout.candidate.id, child)
         return list(found.values())
 
@@ -275,7 +286,7 @@ class Grower:
         return found
 
 
-Trying = Callable[[Child, Sequence[Question]], Awaitable[Child]]
+Trying = Callable[[Child, Sequence[Question]], Coroutine[Any, Any, Child]]
 
 
 async def halved(
@@ -311,6 +322,7 @@ def past(node: Node, child: Child, *, accepted: bool, round: int | None = None) 
         before=fmean(node.scores[each] for each in asked),
         after=fmean(child.scores[each] for each in asked),
         accepted=accepted,
+        edit=edit_of(child.rollout),
     )
 
 
