@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import typer
@@ -11,8 +12,11 @@ import typer
 from loriner.cli import render
 from loriner.cli.globals import Globals
 from loriner.cli.laboratory import Laboratory, laboratory, tell
+from loriner.errors import ConfigError
 from loriner.propose.revisions import ENTRIES
 from loriner.seeding import derive, generator
+from loriner.tasks.base import Task
+from loriner.tasks.format_varied import canonical_name
 from loriner.train import gains, jsonl, tree_lessons
 from loriner.train.estimate import TreesEstimate, of_trees
 from loriner.train.settings import TrainConfig
@@ -26,17 +30,40 @@ def estimate(config: TrainConfig) -> TreesEstimate:
     return of_trees(config, n_tasks, len(ENTRIES))
 
 
-async def trees(
-    given: Globals, config: TrainConfig, minutes: float | None, resume: str | None, also: Sequence[str]
-) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """What of the trees is grown now."""
+
+    minutes: float | None = None
+    resume: str | None = None
+    also: tuple[str, ...] = ()
+    """Runs whose trees are read too."""
+    part: tuple[int, int] = (1, 1)
+    """Which of how many parts of the tasks; a task's settings are in one part."""
+
+
+def part_of(text: str) -> tuple[int, int]:
+    """`2/3` as numbers.
+
+    Raises:
+        ConfigError: it is something else.
+    """
+    one, _, of = text.partition("/")
+    if not (one.isdecimal() and of.isdecimal() and 1 <= int(one) <= int(of)):
+        raise ConfigError(f"--part {text}: expected a part and their number, such as 2/3")
+    return int(one), int(of)
+
+
+async def trees(given: Globals, config: TrainConfig, now: Stretch) -> dict[str, Any]:
     """Grows, writes the lessons and the table of gains, and returns the summary."""
-    plan = plan_of(config)
-    async with laboratory(given, config.contexts, config.solver, "train trees", resume=resume) as here:
-        grower = Grower(lab=here.lab, tasks=here.tasks, plan=plan)
-        await grower.grow(starts(config, here), None if minutes is None else 60 * minutes)
+    async with laboratory(given, config.contexts, config.solver, "train trees", resume=now.resume) as here:
+        tell(given, f"run {here.lab.run_id}")
+        grower = Grower(lab=here.lab, tasks=here.tasks, plan=plan_of(config))
+        seconds = None if now.minutes is None else 60 * now.minutes
+        await grower.grow(starts(config, here.tasks, now.part), seconds)
         for each in grower.failed:
             tell(given, f"not grown: {each}")
-        run_ids = [here.lab.run_id, *(here.opened.store.run(each).id for each in also)]
+        run_ids = [here.lab.run_id, *(here.opened.store.run(each).id for each in now.also)]
         nodes = read_nodes(here.opened.store, run_ids)
         return _written(config, here, nodes, run_ids) | {"not_grown": grower.failed}
 
@@ -46,9 +73,12 @@ def plan_of(config: TrainConfig) -> TreePlan:
     return TreePlan(**table, feedback=config.contexts.feedback, seed=config.seed)
 
 
-def starts(config: TrainConfig, here: Laboratory) -> list[Start]:
-    """The programs of the tasks, in a seeded order: a stop leaves a fair part of them."""
-    found = states(config.contexts, here.tasks, config.seed)
+def starts(config: TrainConfig, tasks: Mapping[str, Task], part: tuple[int, int] = (1, 1)) -> list[Start]:
+    """The programs of a part of the tasks, in a seeded order: a stop leaves a fair part of them."""
+    families = sorted({canonical_name(name) for name in tasks})
+    mine = set(families[part[0] - 1 :: part[1]])
+    chosen = {name: task for name, task in tasks.items() if canonical_name(name) in mine}
+    found = states(config.contexts, chosen, config.seed)
     generator(config.seed, "trees", "order").shuffle(found)
     return [Start(task=each.task, harness=each.harness) for each in found]
 

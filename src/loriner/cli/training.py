@@ -116,6 +116,9 @@ def trees(
         list[str] | None,
         typer.Option("--also", metavar="RUN", help="Take the trees of this run into the lessons too."),
     ] = None,
+    part: Annotated[
+        str, typer.Option("--part", metavar="I/N", help="Only the I-th of N parts of the tasks.")
+    ] = "1/1",
     dry_run: DryRun = False,
 ) -> None:
     """Grows trees of known revisions on the tasks; writes lessons of all depths and what each gained."""
@@ -125,7 +128,8 @@ def trees(
     if dry_run:
         _print_estimate(given, growing.estimate(read))
         return
-    found = asyncio.run(growing.trees(given, read, minutes, resume, also or []))
+    now = growing.Stretch(minutes=minutes, resume=resume, also=tuple(also or ()), part=growing.part_of(part))
+    found = asyncio.run(growing.trees(given, read, now))
     if given.json:
         documents.emit(found)
     else:
