@@ -152,6 +152,11 @@ def _check_rows(report: TaskReport) -> list[list[str]]:
             "a constant answer scores",
             f"{_known(report.constant_score, '.3f')} ({report.constant_answer[:60]!r})",
         ],
+        *(
+            []
+            if report.listed_score is None
+            else [["a list of all answers scores", f"{report.listed_score:.3f}"]]
+        ),
         ["median question", f"{report.median_question_length} characters"],
         *[["warning", each] for each in report.warnings],
         ["verdict", "sound" if report.passed else "NOT SOUND"],
