@@ -102,11 +102,11 @@ def by_hash(items: Iterable[Item], shares: Mapping[Split, float]) -> dict[Split,
     named = {key: _named_split(group) for key, group in groups.items()}
     free = [group for key, group in groups.items() if named[key] is None]
     splits: dict[Split, list[Item]] = {split: [] for split in SPLITS}
-    for split, group in _shared_out(free, shares):
-        splits[split] += group
     for key, split in named.items():
         if split is not None:
             splits[split] += groups[key]
+    for share, group in _shared_out(free, shares):
+        splits[share] += group
     for held in splits.values():
         held.sort(key=lambda item: (place(item["id"]), item["id"]))
     return splits
