@@ -285,4 +285,4 @@ def test_the_prompt_may_have_opened_the_reasoning():
 
 
 def test_a_long_note_is_shortened():
-    assert len(parse("why " * 1000 + "\n" + format_revision([Edit("a\n", "b\n")])).note) == 300
+    assert len(parse("why " * 1000 + "\n" + format_revision([Edit("a\n", "b\n")])).note) == 1_000
