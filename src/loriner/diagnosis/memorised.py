@@ -203,9 +203,9 @@ def _linked(held: Literals, exam: _Exam, known: _Known) -> Finding | None:
     sure: dict[int, int] = {}
     maybe: dict[int, int] = {}
     for link in held.links:
-        if all(_words(key) in known for key in link.keys):
-            continue
         values = {_words(each) for value in link.values for each in (value, *decoded(value))}
+        if exam.by_answer.keys().isdisjoint(values) or all(_words(key) in known for key in link.keys):
+            continue
         for index, certain in _singled_out(link, exam).items():
             if exam.answers[index] in values and _counts(link, exam, index, known):
                 (sure if certain else maybe).setdefault(index, link.line)
@@ -273,7 +273,8 @@ def _in_a_table(held: Literals, exam: _Exam, known: _Known) -> Finding | None:
         n_questions = sum(len(exam.by_answer[answer]) for answer in distinct)
         if len(distinct) >= _MANY and len(hits) >= _SHARE * len(entries) and not _is_ladder(table):
             return _finding(n_questions, table.line, "in a table")
-        run = _longest_run([{each for each in entry if each not in known} for entry in entries], exam)
+        given = [{each for each in entry & exam.by_answer.keys() if each not in known} for entry in entries]
+        run = _longest_run(given, exam)
         if len({exam.answers[index] for index in run}) > _MANY and not _is_ladder(table):
             return _finding(len(run), table.line, "in the order of the questions")
     return None
@@ -282,7 +283,7 @@ def _in_a_table(held: Literals, exam: _Exam, known: _Known) -> Finding | None:
 def _longest_run(entries: Sequence[set[Forms]], exam: _Exam) -> range:
     """Questions in a row whose answers stand in a row among the entries, at least `_RUN` of them."""
     for first in range(len(entries) - _RUN + 1):
-        for start in range(len(exam.answers) - _RUN + 1):
+        for start in sorted(place for each in entries[first] for place in exam.by_answer.get(each, ())):
             n = 0
             for entry, answer in zip(entries[first:], exam.answers[start:], strict=False):
                 if answer not in entry:
