@@ -13,6 +13,7 @@ from itertools import islice
 
 from loriner.diagnosis.faults import Diagnosis, diagnose
 from loriner.errors import EditError
+from loriner.harness.contract import GRANTED
 from loriner.harness.edits import parse
 from loriner.records import (
     Context,
@@ -41,7 +42,7 @@ class Brief:
 
 
 def brief_of(task: str, description: str, tools: Mapping[str, object] | Iterable[str]) -> Brief:
-    """The brief of a task: `run_python` is granted with every task.
+    """The brief of a task, with the tools that are granted with every task.
 
     Where `tools` maps names to functions, these say themselves how they are called.
     """
@@ -49,7 +50,7 @@ def brief_of(task: str, description: str, tools: Mapping[str, object] | Iterable
     return Brief(
         task=task,
         description=description,
-        tools=tuple(sorted({*tools, "run_python"})),
+        tools=tuple(sorted(GRANTED.union(tools))),
         tool_help={name: _how_called(name, functions[name]) for name in sorted(functions)},
     )
 
