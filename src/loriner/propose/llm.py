@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from loriner.errors import PromptRefused
-from loriner.models.base import Message, Model, ModelReply, ModelRequest, call_of, facts_of
+from loriner.errors import ConfigError, PromptRefused
+from loriner.models.base import Message, Model, ModelRequest, call_of, facts_of
 from loriner.propose.prompt import TOKEN_BUDGET, Shown, messages
 from loriner.propose.proposer import Completion, Proposer
 from loriner.records import Context
@@ -16,7 +16,7 @@ MAX_TOKENS = 8_192
 """New tokens of one completion: a whole program with the reasoning before it. The program alone may have
 16,000 characters, of which 2,048 tokens held not half."""
 LEAST_PROMPT = 2_000
-"""Tokens of a prompt below which it is not halved again."""
+"""Tokens of the shortest prompt that is tried where longer ones were refused."""
 _MARGIN = 64
 """Tokens that a chat template adds."""
 
@@ -43,9 +43,33 @@ class Asking:
         reply = min(self.max_tokens, max(context // 3, context - self.budget - _MARGIN))
         return replace(self, max_tokens=reply, budget=min(self.budget, context - reply - _MARGIN))
 
+    def halved(self) -> Asking:
+        """The same with half of the prompt and half of the reply."""
+        return replace(self, budget=self.budget // 2, max_tokens=self.max_tokens // 2)
+
+    def has_room(self, context: Context) -> bool:
+        """Whether the prompt holds the program, and more than that."""
+        try:
+            return self.budget >= LEAST_PROMPT and bool(self.read(context))
+        except ConfigError:
+            return False
+
     def read(self, context: Context) -> tuple[Message, ...]:
-        """The prompt."""
+        """The prompt.
+
+        Raises:
+            ConfigError: the program is too long for it.
+        """
         return messages(context, shown=self.shown, budget=self.budget, limits=self.limits)
+
+    def request(self, context: Context, index: int) -> ModelRequest:
+        """What a model is asked for the completion of this place."""
+        return ModelRequest(
+            messages=self.read(context),
+            temperature=self.temperature,
+            max_tokens=self.max_tokens,
+            seed=derive(self.seed, "propose", context.id, index),
+        )
 
 
 def llm_proposer(model: Model, asking: Asking | None = None) -> Proposer:
@@ -55,23 +79,16 @@ def llm_proposer(model: Model, asking: Asking | None = None) -> Proposer:
     first = asking or Asking()
 
     async def write(context: Context, index: int) -> Completion:
-        request, reply = await _ask(model, first, context, index)
-        return Completion(reply.text, (call_of(facts_of(request), reply),))
+        asked = first
+        while True:
+            request = asked.request(context, index)
+            try:
+                reply = await model.complete(request)
+            except PromptRefused:
+                asked = asked.halved()
+                if not asked.has_room(context):
+                    raise
+            else:
+                return Completion(reply.text, (call_of(facts_of(request), reply),))
 
     return Proposer(model.name, write)
-
-
-async def _ask(model: Model, asking: Asking, context: Context, index: int) -> tuple[ModelRequest, ModelReply]:
-    request = ModelRequest(
-        messages=asking.read(context),
-        temperature=asking.temperature,
-        max_tokens=asking.max_tokens,
-        seed=derive(asking.seed, "propose", context.id, index),
-    )
-    try:
-        return request, await model.complete(request)
-    except PromptRefused:
-        if asking.budget < 2 * LEAST_PROMPT:
-            raise
-    half = replace(asking, budget=asking.budget // 2, max_tokens=asking.max_tokens // 2)
-    return await _ask(model, half, context, index)
