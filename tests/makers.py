@@ -30,8 +30,16 @@ def trial(**facts: object) -> Trial:
     return Trial(**{**known, **facts})  # type: ignore[arg-type]
 
 
-def feedback(fault: Fault | None = Fault.REASONING, target: str = "12", **facts: object) -> FeedbackTrial:
-    return FeedbackTrial(question="What is 6 plus 6?", target=target, trial=trial(**facts), fault=fault)
+def feedback(
+    fault: Fault | None = Fault.REASONING,
+    target: str = "12",
+    question: str = "What is 6 plus 6?",
+    evidence: str = "",
+    **facts: object,
+) -> FeedbackTrial:
+    return FeedbackTrial(
+        question=question, target=target, trial=trial(**facts), fault=fault, evidence=evidence
+    )
 
 
 def context(
@@ -40,6 +48,7 @@ def context(
     tools: tuple[str, ...] = ("run_python",),
     history: tuple[PastRevision, ...] = (),
     round: int = 1,
+    **facts: object,
 ) -> Context:
     return Context(
         id="c0ffee",
@@ -50,4 +59,5 @@ def context(
         harness=harness or from_library("minimal"),
         feedback=shown or (feedback(),),
         history=history,
+        **facts,  # type: ignore[arg-type]
     )

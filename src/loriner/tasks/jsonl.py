@@ -16,6 +16,7 @@ from typing import Any
 
 from loriner.errors import TaskError
 from loriner.tasks.base import Tool
+from loriner.tasks.calling import how_called
 from loriner.tasks.items import Card, Item, ItemTask
 from loriner.tasks.scorer import InProcess, InWorker, ScoreFunction, Scorer, Worker, WorkerSpec
 from loriner.tasks.splits import DEFAULT_SHARES, SPLIT_WORDS, by_hash, read_shares
@@ -192,4 +193,5 @@ def _tool(worker: Worker) -> Tool:
             raise ValueError(f"{worker.spec.function}: {reply['message']}")
         return reply["returned"]
 
+    tool.__doc__ = how_called(worker.spec.file, worker.spec.function)
     return tool
