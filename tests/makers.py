@@ -10,6 +10,7 @@ def trial(**facts: object) -> Trial:
     """A wrong trial with one model call."""
     known: dict[str, object] = {
         "harness_id": "0" * 64,
+        "task": "sums",
         "question_id": "q1",
         "status": Status.WRONG,
         "answer": "13",

@@ -160,9 +160,7 @@ class Workspace:
         finally:
             self.store.finish_run(run_id, status, summary)
 
-    def evaluator(
-        self, run_id: str, solver: Model, observe: Observer = silent, *, several_tasks: bool = False
-    ) -> Evaluator:
+    def evaluator(self, run_id: str, solver: Model, observe: Observer = silent) -> Evaluator:
         """An evaluator whose trials belong to the run, which may be over several tasks."""
         return Evaluator(
             runtime=self.runtime,
@@ -172,7 +170,6 @@ class Workspace:
             seed=self.settings.seed,
             limits=self.settings.limits,
             concurrency=self.settings.concurrency,
-            several_tasks=several_tasks,
             observe=observe,
             meter=self.meter,
         )

@@ -146,12 +146,7 @@ def _spread(tried: Sequence[tuple[State, Evaluation]], plan: DrawPlan) -> Iterab
         generator(plan.seed, "contexts", "feedback", state.harness.id, number).shuffle(trials)
         yield (
             state,
-            Evaluation(
-                harness_id=evaluation.harness_id,
-                purpose=evaluation.purpose,
-                trials=tuple(map(_timeless, trials[: plan.feedback])),
-                level=evaluation.level,
-            ),
+            replace(evaluation, trials=tuple(map(_timeless, trials[: plan.feedback]))),
         )
 
 
