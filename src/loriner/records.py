@@ -300,10 +300,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A task's verdict on one answer. Owner: `tasks`."""
+    """A task's verdict on one answer, such as `Score(0.4, "date and total are wrong")`. Owner: `tasks`."""
 
     value: float
     """In [0, 1]."""
     detail: str = ""
-    """A word or two for people: `format_miss`, `scorer_error`."""
+    """What is wrong, in words for the proposer: the best feedback there is. Or a code: `format_miss`."""
     extra: Mapping[str, Any] = field(default_factory=dict)

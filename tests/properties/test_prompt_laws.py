@@ -36,6 +36,7 @@ def trials(draw: st.DrawFn) -> FeedbackTrial:
     status = draw(STATUSES)
     done = Trial(
         harness_id="0" * 64,
+        task="sums",
         question_id="q",
         status=status,
         detail=draw(TEXTS),
