@@ -98,7 +98,9 @@ programs = st.builds(
 
 
 def seen(source: str, target: str = "red") -> Context:
-    return context(feedback(target=target), harness=Harness(source), tools=("examples", "run_python", "search"))
+    return context(
+        feedback(target=target), harness=Harness(source), tools=("examples", "run_python", "search")
+    )
 
 
 def offered(source: str, target: str = "red") -> dict[str, str]:

@@ -137,8 +137,8 @@ class _Layout:
     def __init__(self, context: Context, shown: Shown, budget: int, limits: Limits | None) -> None:
         self._context = context
         self._shown = shown
-        self._whole = max(600, budget // 2)
-        """Characters up to which a question counts as whole: a sixth of the budget."""
+        self._whole = max(600, budget)
+        """Characters up to which a question is shown whole: they take a third of the budget."""
         self._limits = limits
 
     @cached_property

@@ -82,7 +82,7 @@ def answered_first(source: str, name: str, parts: Sequence[str]) -> str | None:
 
 
 def with_parts(source: str, parts: Sequence[str]) -> str:
-    """The program with definitions put before `solve`, each a function or a constant that it may have already.
+    """The program with definitions put before `solve`, each a function or a constant, if it lacks them.
 
     An import goes to the other imports. Raises:
         ValueError: it gives a name of theirs to something else.

@@ -2,7 +2,8 @@
 
 Text that a program or a model wrote is data: it is cut field by field, and lines that look like a fence or an
 edit marker are indented, so they can be neither. Nothing is written twice: a prompt that holds the question
-says `[the question]`, one that holds an earlier reply says which.
+says `[the question]`, one that holds an earlier reply says which. (Not `{question}`: a program that forgets
+the `f` before a text asks for just that, and it must be seen.)
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ LINE, NOTE, EDIT, FULL = range(4)
 """Levels of an earlier revision: one line; the whole note and reason; the edit, cut, and whole."""
 
 _ALL = 1_000_000
-_LEAST_KNOWN = 8
-"""Characters from which a text is recognised in a prompt."""
+_LEAST_KNOWN = 12
+"""Characters from which a text is recognised in another; shorter ones are plain to see."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,12 +106,14 @@ def _calls(each: FeedbackTrial, most: Fields, asked_before: Sequence[str]) -> It
         elif most.asked:
             yield f"{name}, asked: {cut(asked, most.asked)}"
         stopped = f" [stopped: {call.finish_reason}]" if call.finish_reason not in ("", "stop") else ""
-        yield f"{name}, replied{stopped}: {_reply(call, each.trial.answer, most.reply)}"
+        yield f"{name}, replied{stopped}: {_reply(call, each, most.reply)}"
 
 
-def _reply(call: Call, answer: str, limit: int) -> str:
+def _reply(call: Call, each: FeedbackTrial, limit: int) -> str:
     text = call.reply or call.error
-    return "the answer returned" if text == answer and len(text) > 20 else repr(tail(text, limit))
+    if text == each.trial.answer and len(text) > 20:
+        return "the answer returned"
+    return repr(tail(_named(text, {"[the question]": each.question.strip()}), limit))
 
 
 def _request(call: Call) -> str:

@@ -20,7 +20,7 @@ from time import monotonic
 from typing import Any
 
 from loriner.errors import InfrastructureError, ModelError
-from loriner.evaluation.evaluator import Evaluator, gathered, of_task
+from loriner.evaluation.evaluator import Evaluator, gathered
 from loriner.propose.catalogue import offered
 from loriner.propose.context import brief_of, edit_of, make_context
 from loriner.propose.proposer import Completion, read
@@ -381,7 +381,7 @@ def _from_event(
 def _grades(store: Store, run_id: str, task: str) -> dict[str, dict[str, float]]:
     """The scores of a task's grade trials, by program and question."""
     found: dict[str, dict[str, float]] = {}
-    for trial in store.trials(run_id, purpose=of_task("grade", task)):
+    for trial in store.trials(run_id, task=task, purpose="grade"):
         if trial.score is not None:
             found.setdefault(trial.harness_id, {})[trial.question_id] = trial.score
     return found
