@@ -200,8 +200,7 @@ class _Contest:
     def _used(self, evaluation: Evaluation) -> float:
         """What an evaluation used, in the unit that is held equal."""
         bill = Bill()
-        calls = [call for trial in evaluation.trials for call in trial.calls]
-        bill.add_trials(evaluation.purpose, evaluation.harness_id, calls)
+        bill.add_trials(evaluation)
         return bill.used(self.terms.unit)
 
     def _priced(self, amount: float) -> float:
