@@ -1,4 +1,4 @@
-"""The completions of a round, each recorded before its candidate is scored, none of a program tried before."""
+"""The completions of a round: each is recorded before it is scored, and repeats are drawn again."""
 
 from __future__ import annotations
 
@@ -103,7 +103,11 @@ class Draws:
         return rollout if failure is None else replace(rollout, candidate=None, failure=failure)
 
     def _named(self, rollout: Rollout, number: int) -> str:
-        return "" if rollout.candidate is None else self.know(rollout.candidate, f"the program of round {number}")
+        return (
+            ""
+            if rollout.candidate is None
+            else self.know(rollout.candidate, f"the program of round {number}")
+        )
 
 
 async def _done(work: Awaitable[object]) -> None:

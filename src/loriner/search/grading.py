@@ -6,12 +6,12 @@ of the one that has fewer. What was scored stays known: a later round asks only 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
 from loriner.records import Evaluation, Harness, Question
-from loriner.search.acceptance import Schedule, Verdict, judge, never_accepts
+from loriner.search.acceptance import Schedule, Verdict, judge
 
 Evaluate = Callable[[Harness, Sequence[Question]], Awaitable[Evaluation]]
 """The trials of a program on some grade questions; those that are stored cost nothing."""
@@ -69,11 +69,21 @@ class Grading:
 
     def judge(self, current: Harness, candidate: Harness, n_stages: int) -> Verdict:
         """The rule's verdict after so many stages."""
+        return self._verdict(self.known[current.id].scores, self.known[candidate.id].scores, n_stages)
+
+    def closed(self, current: Harness) -> bool:
+        """Whether the rule would refuse even a candidate that is right on every question of the pool."""
+        known = self.known[current.id].scores
+        before = {each.id: known.get(each.id, 0.0) for each in self.pool}
+        after = dict.fromkeys(before, 1.0)
+        states = (self._verdict(before, after, n + 1).state for n in range(len(self.plan.stages)))
+        return next((state for state in states if state != "more"), "more") != "accept"
+
+    def _verdict(self, before: Mapping[str, float], after: Mapping[str, float], n_stages: int) -> Verdict:
         asked = [
             [question.id for question in self.pool[stage.start : stage.end]]
             for stage in self.plan.stages[:n_stages]
         ]
-        before, after = self.known[current.id].scores, self.known[candidate.id].scores
         return judge(self.plan, asked, before, after, confirmation=self.n_confirmations + 1)
 
     def lead(self, candidate: str, current: str) -> float | None:
@@ -91,10 +101,6 @@ class Grading:
     def perfect(self, harness: Harness) -> bool:
         """Whether every trial so far is right."""
         return self.known[harness.id].mean_score == 1.0
-
-    def closed(self) -> str:
-        """Why nothing can be accepted from here on, however good; empty where something can."""
-        return never_accepts(self.plan, confirmation=self.n_confirmations + 1)
 
     def _best(self, candidates: Iterable[Harness], n: int, n_stages: int) -> list[Harness]:
         """The `n` with the best mean so far, the earlier of equals first; before any trial, all."""
