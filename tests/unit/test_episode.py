@@ -77,7 +77,7 @@ async def test_a_program_that_was_tried_is_drawn_again_and_never_scored_again(tm
     again = ["not scored again: it is the program of round 1"] * (1 + N_REDRAWS)
     assert second == third == again
     assert [each.rollout.index for each in found.rounds[1].attempts] == list(range(1 + N_REDRAWS))
-    assert found.stopped == "proposer has nothing left"
+    assert found.stopped.reason == "proposer has nothing left"
 
 
 async def test_what_takes_everything_back_is_the_program_of_the_seed(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ async def test_a_redraw_brings_the_program_that_was_not_tried(tmp_path: Path) ->
     found = await adapted(tmp_path, guesser(0.0), undecided, candidates=2, rounds=1)
     tried = {each.rollout.candidate for each in found.rounds[0].attempts if each.considered}
     assert len(tried) == 2
-    assert found.stopped == "rounds"
+    assert found.stopped.reason == "rounds"
 
 
 async def test_a_gain_on_every_question_is_accepted_and_nothing_failed_ends_the_search(
@@ -98,7 +98,7 @@ async def test_a_gain_on_every_question_is_accepted_and_nothing_failed_ends_the_
     found = await adapted(tmp_path, at_least(1))
     assert found.best.harness != SEED
     assert len(found.rounds) == 1
-    assert found.stopped == "nothing failed"
+    assert found.stopped.reason == "nothing failed"
 
 
 async def test_it_goes_on_while_feedback_fails_though_the_grade_questions_are_right(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ async def test_it_goes_on_while_feedback_fails_though_the_grade_questions_are_ri
 
     found = await adapted(tmp_path, mind, task=Uneven(24))
     assert found.rounds == ()
-    assert found.stopped.startswith("nothing can be accepted any more: the current program scores 1.00")
+    assert str(found.stopped).startswith("nothing can be accepted any more: the current program scores 1.00")
     assert len(found.seed.grade.trials) == 24
 
 
@@ -157,7 +157,7 @@ async def test_what_leads_and_is_not_confirmed_is_kept_scored_and_taken_on_a_per
 async def test_what_does_not_lead_is_no_candidate(tmp_path: Path) -> None:
     found = await adapted(tmp_path, guesser(0.0))
     assert found.candidate is None
-    assert found.stopped == "rounds"
+    assert found.stopped.reason == "rounds"
 
 
 @pytest.mark.parametrize("candidates", [1, 3])

@@ -19,7 +19,7 @@ from loriner.records import Context, Evaluation, Failure, Harness, PastRevision,
 from loriner.search.acceptance import Verdict
 from loriner.search.allowance import Bill
 from loriner.search.drawing import Drawn, Draws
-from loriner.search.episode import Adaptation, Attempt, Plan, Round, Standing
+from loriner.search.episode import Adaptation, Attempt, Plan, Round, Standing, Stop
 from loriner.search.feedback import Windows, failing
 from loriner.search.grading import Grading
 from loriner.search.history import Start
@@ -83,44 +83,35 @@ class _Episode:
 
     async def run(self) -> Adaptation:
         start = await self._start()
+        await self._grade_seed()
+        stop = await self._search()
+        await self.record.stopped(stop)
+        return await self._outcome(start, stop)
+
+    # The search
+
+    async def _grade_seed(self) -> None:
         await self.grading.grade(self.seed)
         self.draws.know(self.seed, "the seed's program")
         self.record.version(self._standing(self.seed))
         self.too_few = self.grading.closed(self.seed)
-        stopped = await self._search()
-        await self.record.stopped(stopped)
-        if self.plan.oracle and self.test:
-            await self._test_all()
-        return Adaptation(
-            run_id=self.lab.run_id,
-            task=self.task.name,
-            proposer=self.proposer.name,
-            start=start,
-            seed=await self._finished("seed", self._standing(self.seed)),
-            best=await self._finished("best", self._standing(self.current)),
-            candidate=await self._candidate(),
-            rounds=tuple(self.rounds),
-            stopped=stopped,
-            bill=self.bill,
-        )
 
-    # The search
-
-    async def _search(self) -> str:
+    async def _search(self) -> Stop:
         """Walks the rounds; why it ended."""
         n_idle = 0
         for number in range(1, self.plan.rounds + 1):
             if self.bill.reaches(self.plan.allowance):
-                return "allowance"
+                return Stop(reason="allowance", why=f"{self.plan.allowance} are used")
             context = await self._context(number)
-            if why := await self._hopeless(context):
-                return why
+            if (stop := await self._hopeless(context)) is not None:
+                return stop
             drawn = await self.draws.round(context, self.plan.candidates, number, self.grading.grade)
             await self._round(number, context.harness, drawn)
             n_idle = n_idle + 1 if all(each.empty for each in drawn) else 0
             if n_idle >= MOST_IDLE:
-                return "proposer has nothing left"
-        return "rounds"
+                why = f"{n_idle} rounds in a row brought no new program"
+                return Stop(reason="proposer has nothing left", why=why)
+        return Stop(reason="rounds")
 
     async def _context(self, number: int) -> Context:
         from_seed = self.plan.revise == "seed"
@@ -132,20 +123,20 @@ class _Episode:
         history = () if from_seed else self.history
         return make_context(brief, parent, feedback, self.feedback, round=number, history=history)
 
-    async def _hopeless(self, context: Context) -> str:
-        """Why no candidate could be accepted any more; empty where one could."""
+    async def _hopeless(self, context: Context) -> Stop | None:
+        """The end of a search in which no candidate could be accepted any more; None where one could."""
         if self.grading.perfect(self.current):
             if not failing([each.trial for each in context.feedback]):
-                return "nothing failed"
+                return Stop(reason="nothing failed")
             await self.grading.grade(self.current, len(self.grading.plan.stages))
         perfect = self.grading.perfect(self.current)
         if not perfect and (self.too_few or not self.grading.closed(self.current)):
-            return ""
+            return None
         n, mean = len(self.grade), self.grading.known[self.current.id].mean_score or 0.0
         why = (
             f"the current program scores {mean:.2f}, and one right on all {n} grade questions would not pass"
         )
-        return f"nothing can be accepted any more: {why}"
+        return Stop(reason="nothing can be accepted any more", why=why)
 
     async def _round(self, number: int, parent: Harness, drawn: Sequence[Drawn]) -> None:
         """Bills and judges what was drawn, and tells of it."""
@@ -254,8 +245,8 @@ class _Episode:
         grade = self.grading.known[harness.id]
         return Standing(harness=harness, grade=grade, test=None, faults=faults(grade, self.grade))
 
-    async def _candidate(self) -> Standing | None:
-        """The refused leader that is furthest ahead of the best program; it is kept in the registry."""
+    def _unconfirmed(self) -> Standing | None:
+        """The refused leader that is furthest ahead of the best program; the registry keeps it."""
         leads = {each: self.grading.lead(each, self.current.id) or 0.0 for each in self.refused}
         ahead = max(leads, key=lambda each: leads[each], default="")
         if not ahead or leads[ahead] <= 0:
@@ -264,25 +255,50 @@ class _Episode:
         assert origin.rollout.candidate is not None
         standing = replace(self._standing(origin.rollout.candidate), reason=reason)
         self.record.candidate(standing, origin)
-        return await self._finished("candidate", standing)
+        return standing
 
-    async def _finished(self, name: str, standing: Standing) -> Standing:
-        """The standing with its grade questions sampled afresh, and its score on the sealed questions."""
-        await self.record.standing(name, standing)
+    async def _outcome(self, start: Start, stop: Stop) -> Adaptation:
+        """Each program that is shown with its sealed score, then its grade questions afresh."""
+        if self.plan.oracle and self.test:
+            await self._test_all()
+        standing = {"seed": self._standing(self.seed), "best": self._standing(self.current)}
+        if (candidate := self._unconfirmed()) is not None:
+            standing["candidate"] = candidate
+        for name, each in standing.items():
+            await self.record.standing(name, each)
+            standing[name] = replace(each, test=await self._sealed(each.harness))
+        for name, each in standing.items():
+            standing[name] = replace(each, fresh=await self._afresh(each))
+            self.lab.observe("stood", name=name, standing=standing[name])
+        return Adaptation(
+            run_id=self.lab.run_id,
+            task=self.task.name,
+            proposer=self.proposer.name,
+            start=start,
+            seed=standing["seed"],
+            best=standing["best"],
+            candidate=standing.get("candidate"),
+            rounds=tuple(self.rounds),
+            stopped=stop,
+            bill=self.bill,
+        )
+
+    async def _sealed(self, harness: Harness) -> Evaluation | None:
+        """Its trials on the sealed questions; None where the task has none."""
+        if not self.test:
+            return None
+        return await self.lab.evaluate(self.task, harness, self.test, purpose="test")
+
+    async def _afresh(self, standing: Standing) -> Evaluation:
+        """Its grade questions sampled once more."""
         known = {trial.question_id for trial in standing.grade.trials}
         asked = [each for each in self.grade if each.id in known]
         both = await self.lab.evaluate(self.task, standing.harness, asked, purpose="grade", samples=2)
-        test = None
-        if self.test:
-            test = await self.lab.evaluate(self.task, standing.harness, self.test, purpose="test")
-        afresh = tuple(trial for trial in both.trials if trial.sample == 1)
-        finished = replace(standing, fresh=replace(both, trials=afresh), test=test)
-        self.lab.observe("stood", name=name, standing=finished)
-        return finished
+        return replace(both, trials=tuple(trial for trial in both.trials if trial.sample == 1))
 
     async def _test_all(self) -> None:
         """Scores every candidate on the test questions, for the record alone."""
         attempts = (attempt for each in self.rounds for attempt in each.attempts if attempt.considered)
         for harness in dict.fromkeys(each.rollout.candidate for each in attempts):
             if harness is not None:
-                await self.lab.evaluate(self.task, harness, self.test, purpose="test")
+                await self._sealed(harness)

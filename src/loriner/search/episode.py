@@ -101,6 +101,28 @@ class Standing:
     """For a candidate that was not accepted: why not, and what would confirm it."""
 
 
+Reason = Literal[
+    "rounds",
+    "allowance",
+    "budget",
+    "nothing failed",
+    "nothing can be accepted any more",
+    "proposer has nothing left",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """Why a search ended: `rounds` means that it walked all of them."""
+
+    reason: Reason
+    why: str = ""
+    """The figures behind the reason, in words."""
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.why}" if self.why else self.reason
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adaptation:
     """An episode from its seed to its best version."""
@@ -114,7 +136,6 @@ class Adaptation:
     candidate: Standing | None = None
     """The program furthest ahead of the best one on grade questions of those that were not accepted."""
     rounds: tuple[Round, ...]
-    stopped: str
-    """Why the search ended, in words: `rounds`, `nothing failed`, …"""
+    stopped: Stop
     bill: Bill = field(default_factory=Bill)
     """What the search used."""

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from loriner.evaluation.evaluator import Evaluator
 from loriner.harness.blocks import format_revision
 from loriner.records import Fault, Harness, PastRevision, Rollout, Version
-from loriner.search.episode import Attempt, Plan, Round, Standing
+from loriner.search.episode import Attempt, Plan, Round, Standing, Stop
 from loriner.search.history import Start, Stood, Stopped, Told, Tried, tell
 from loriner.statistics import interval
 from loriner.store.entry import Evidence
@@ -80,10 +80,10 @@ class Record:
         await self._tell(Told(number=made.number, **ids, n_calls=n_calls, tried=tried))
         self.lab.observe("round", round=made)
 
-    async def stopped(self, why: str) -> None:
+    async def stopped(self, stop: Stop) -> None:
         """Tells why the search ended."""
-        await self._tell(Stopped(why=why))
-        self.lab.observe("stopped", why=why)
+        await self._tell(Stopped(why=str(stop)))
+        self.lab.observe("stopped", stop=stop)
 
     async def standing(self, name: str, each: Standing) -> None:
         """Tells which program is the seed, the best, or the candidate."""
