@@ -10,6 +10,7 @@ import typer
 
 from loriner.records import Evaluation, Harness, Rollout, Trial, Usage
 from loriner.search.episode import Adaptation, Attempt, Standing
+from loriner.search.remarks import remarks
 from loriner.statistics import Interval, interval
 from loriner.store.runs import RunRow
 
@@ -93,6 +94,9 @@ def adaptation(episode: Adaptation, solver: str, spent: Usage) -> dict[str, Any]
         "proposer": episode.proposer,
         "seed": standing(episode.seed),
         "best": standing(episode.best),
+        "candidate": None if episode.candidate is None else unconfirmed(episode.candidate),
+        "stopped": {"reason": episode.stopped.reason, "why": episode.stopped.why},
+        "remarks": remarks(episode),
         "rounds": [
             {
                 "round": each.number,
@@ -112,6 +116,11 @@ def standing(each: Standing) -> dict[str, Any]:
         "test": score(each.test),
         "faults": {str(fault): n for fault, n in each.faults.most_common()},
     }
+
+
+def unconfirmed(each: Standing) -> dict[str, Any]:
+    """A program that led and was not accepted, with what was missing."""
+    return {**standing(each), "reason": each.reason}
 
 
 def _attempt(each: Attempt) -> dict[str, Any]:
