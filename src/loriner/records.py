@@ -130,9 +130,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One harness on one question once. Owner: `evaluate`."""
+    """One harness on one question once. Owner: `evaluation`."""
 
     harness_id: str
+    task: str
+    """The name of the task: ids of questions are a task's own."""
     question_id: str
     sample: int = 0
     """Which repetition of the same harness on the same question."""
@@ -160,6 +162,7 @@ class Evaluation:
     """A set of trials of one harness. Owner: `evaluate`."""
 
     harness_id: str
+    task: str
     purpose: str
     """`feedback`, `grade` or `test`."""
     trials: tuple[Trial, ...]

@@ -162,6 +162,9 @@ def bisect(
     context: typer.Context,
     run: Annotated[str, typer.Argument(help="A run of adapt.")],
     question: Annotated[str, typer.Argument(help="A question's id.")],
+    task: Annotated[
+        str | None, typer.Option(help="The task, where several have a question of that id.")
+    ] = None,
 ) -> None:
     """From which version of a run a question went wrong, read from its trials."""
     from loriner.cli import documents, render
@@ -169,7 +172,7 @@ def bisect(
 
     given: Globals = context.obj
     with given.store() as store, _registry(given) as registry:
-        turn = find(store, registry, store.run(run).id, question)
+        turn = find(store, registry, store.run(run).id, question, task=task)
     wrong = turn.first_wrong.entry.sha if turn.first_wrong else None
     if given.json:
         steps = [

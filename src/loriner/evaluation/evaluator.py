@@ -45,15 +45,6 @@ def silent(event: str, /, **facts: Any) -> None:
     """An observer that looks away."""
 
 
-def of_task(purpose: str, task: str) -> str:
-    """The purpose of trials in a run over several tasks.
-
-    Ids of questions are a task's own, and a family has the same ones in both settings: without the task, one
-    task's trials would be taken for another's.
-    """
-    return f"{purpose} {task}"
-
-
 @dataclass(slots=True, kw_only=True)
 class Evaluator:
     """Where trials run: a sandbox, a frozen solver, a store and the run they belong to."""
@@ -68,8 +59,6 @@ class Evaluator:
     """Trials in flight."""
     least_temperature: float = 0.0
     """Calls are sampled at this temperature at least: repeating a greedy program would repeat one answer."""
-    several_tasks: bool = False
-    """The run is over several tasks: trials are recorded under their purpose `of_task`."""
     observe: Observer = silent
     meter: Meter = field(default_factory=Meter)
     """Counts the trials; its caps on calls and money are the solver's affair."""
@@ -92,8 +81,6 @@ class Evaluator:
             TaskError: the task is not the one that the run began with.
         """
         await self._hold(task)
-        if self.several_tasks:
-            purpose = of_task(purpose, task.name)
         key = (task.name, harness.id, purpose, tuple(question.id for question in questions), samples)
         running = self._shared.get(key)
         if running is None:
@@ -169,7 +156,11 @@ class _Batch:
     async def run(self) -> Evaluation:
         self.gate = asyncio.Semaphore(self.lab.concurrency)
         known = self.lab.store.trials(
-            self.lab.run_id, harness_id=self.harness.id, purpose=self.purpose, with_calls=True
+            self.lab.run_id,
+            harness_id=self.harness.id,
+            task=self.task.name,
+            purpose=self.purpose,
+            with_calls=True,
         )
         self.done = {(trial.question_id, trial.sample): trial for trial in known if trial.score is not None}
         wanted = [(question, sample) for sample in range(self.samples) for question in self.questions]
@@ -187,7 +178,11 @@ class _Batch:
             raise self.stopped
         trials = tuple(self.done[question.id, sample] for question, sample in wanted)
         evaluation = Evaluation(
-            harness_id=self.harness.id, purpose=self.purpose, trials=trials, level=self.lab.runtime.level
+            harness_id=self.harness.id,
+            task=self.task.name,
+            purpose=self.purpose,
+            trials=trials,
+            level=self.lab.runtime.level,
         )
         if evaluation.n_infra_errors > MAX_INFRA_SHARE * len(trials):
             raise self._infrastructure(trials)
@@ -275,13 +270,16 @@ class _Batch:
             await self._keep_cut(question, sample, tuple(services.calls))
             raise
         self.unloadable += verdict.status is Status.CRASHED and verdict.stage == "import"
-        return _as_trial(self.harness, question, sample, verdict, score, tuple(services.calls))
+        return _as_trial(
+            self.harness, question, self.task.name, sample, verdict, score, tuple(services.calls)
+        )
 
     async def _keep_cut(self, question: Question, sample: int, calls: tuple[Call, ...]) -> None:
         """Records what a trial had paid for when it was cut off, so that the run's bill is whole."""
         if any(call.kind == "model" and not call.cached for call in calls):
             cut = Trial(
                 harness_id=self.harness.id,
+                task=self.task.name,
                 question_id=question.id,
                 sample=sample,
                 status=Status.INFRA_ERROR,
@@ -308,6 +306,7 @@ class _Batch:
         await self._keep(
             Trial(
                 harness_id=self.harness.id,
+                task=self.task.name,
                 question_id=question.id,
                 sample=sample,
                 status=Status.SKIPPED_AFTER_CRASH,
@@ -353,6 +352,7 @@ def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
 def _as_trial(
     harness: Harness,
     question: Question,
+    task: str,
     sample: int,
     verdict: Verdict,
     score: Score | None,
@@ -366,6 +366,7 @@ def _as_trial(
         detail = score.detail
     return Trial(
         harness_id=harness.id,
+        task=task,
         question_id=question.id,
         sample=sample,
         status=status,

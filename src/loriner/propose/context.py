@@ -6,6 +6,7 @@ import difflib
 import hashlib
 import inspect
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -63,7 +64,8 @@ def _how_called(name: str, function: object) -> str:
     if first.startswith(f"{name}("):
         return first
     try:
-        call = f"{name}{inspect.signature(function)}"  # type: ignore[arg-type]
+        signature = str(inspect.signature(function))  # type: ignore[arg-type]
+        call = name + re.sub(r"(: |-> )'([^']*)'", r"\1\2", signature)  # postponed annotations are texts
     except (TypeError, ValueError):
         call = f"{name}(...)"
     return f"{call}: {first}" if first else call
