@@ -112,7 +112,9 @@ class Kinds:
 
 
 def test_an_answer_is_text() -> None:
-    index = feedback_examples(Kinds([("a", {"b": 1}), ("c", ["d", "e"]), ("f", 7), ("g", "")]))
+    index = feedback_examples(
+        Kinds([("a", {"b": 1}), ("c", ["d", "e"]), ("f", 7), ("g", " "), ("h", None), ("i", [])])
+    )
     assert answers(index.find()) == ['{"b": 1}', "d", "7"]
 
 

@@ -46,5 +46,5 @@ async def nearest_baseline(task: Task, asked: Sequence[Question]) -> dict[str, f
     return {
         each.id: (await task.score(each, found[0]["answer"])).value
         for each in asked
-        if (found := nearest[each.id]) and found[0]["answer"].strip()
+        if (found := nearest[each.id])
     }

@@ -26,12 +26,13 @@ def feedback_examples(task: Task) -> Examples:
         questions = task.questions("feedback")
     except TaskError:  # a task may have none
         questions = ()
-    return Examples((each.text, right_answer(each)) for each in questions[:MAX_ITEMS] if right_answer(each))
+    pairs = ((each.text, right_answer(each)) for each in questions[:MAX_ITEMS])
+    return Examples(pair for pair in pairs if pair[1].strip())
 
 
 def right_answer(question: Question) -> str:
     """The first right answer as text; empty where there is none."""
-    return next(iter(target_texts(question.target)), "")
+    return "" if question.target is None else next(iter(target_texts(question.target)), "")
 
 
 def examples_tool(index: Examples, present: Question) -> Tool:
