@@ -6,6 +6,7 @@ runs on.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from loriner.errors import TaskError
@@ -35,10 +36,12 @@ def right_answer(question: Question) -> str:
     return "" if question.target is None else next(iter(target_texts(question.target)), "")
 
 
-def examples_tool(index: Examples, present: Question) -> Tool:
-    """The tool `examples(query=None, k=5)` for a program that runs on the question `present`."""
+def examples_tool(index: Callable[[], Examples], present: Question) -> Tool:
+    """The tool `examples(query=None, k=5)` for a program that runs on the question `present`. The index is
+    asked for at the first call: most programs make none.
+    """
 
     async def examples(query: Any = None, k: Any = 5) -> list[dict[str, str]]:
-        return index.find(query, k, without=present.text)
+        return index().find(query, k, without=present.text)
 
     return examples
