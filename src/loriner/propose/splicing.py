@@ -82,10 +82,10 @@ def answered_first(source: str, name: str, parts: Sequence[str]) -> str | None:
 
 
 def with_parts(source: str, parts: Sequence[str]) -> str:
-    """The program with definitions put before `solve`, each a function or a constant, if it lacks them.
+    """The program with definitions and imports that it may have already: definitions before `solve`.
 
-    An import goes to the other imports. Raises:
-        ValueError: it gives a name of theirs to something else.
+    Raises:
+        ValueError: it gives one of their names to something else.
     """
     for part in parts:
         if part.startswith(("import ", "from ")):

@@ -6,17 +6,22 @@ from loriner.propose.revisions import (
     agreement,
     asking,
     coding,
+    examples,
     family_program,
     form,
     hops,
     program,
     reasoning,
     retrieval,
+    telling,
     wrapping,
 )
 from loriner.propose.revisions.entry import Entry
 
 ENTRIES: tuple[Entry, ...] = (
+    *examples.ENTRIES,
+    *telling.ENTRIES,
+    *retrieval.ENTRIES,
     *program.ENTRIES,
     *form.ENTRIES,
     *wrapping.ENTRIES,
@@ -25,6 +30,5 @@ ENTRIES: tuple[Entry, ...] = (
     *agreement.ENTRIES,
     *asking.ENTRIES,
     *reasoning.ENTRIES,
-    *retrieval.ENTRIES,
     *hops.ENTRIES,
 )
