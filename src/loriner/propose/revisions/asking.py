@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from loriner.propose.revisions.entry import Entry, Facts
+from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
 from loriner.propose.splicing import at_body, wrapped
 from loriner.records import Fault
 
@@ -85,12 +85,12 @@ ENTRIES = (
         "step_by_step",
         "Ask for reasoning before the answer.",
         _steps,
-        lambda facts: 0.4 * facts.share(Fault.REASONING),
+        lambda facts: 0.4 * facts.share(*UNKNOWN),
     ),
     Entry(
         "self_consistency",
         "Answer five times and return the most frequent answer.",
         _vote,
-        lambda facts: 0.35 * facts.share(Fault.REASONING),
+        lambda facts: 0.35 * facts.share(*UNKNOWN),
     ),
 )

@@ -12,6 +12,9 @@ from typing import Literal
 
 from loriner.records import Fault
 
+UNKNOWN = (Fault.REASONING, Fault.WRONG_CHOICE, Fault.WRONG_FIELDS, Fault.MISREAD)
+"""Faults of an answer that is simply not the right one."""
+
 Shape = Literal["integer", "number", "date", "choice", "json", "line", "text"]
 
 

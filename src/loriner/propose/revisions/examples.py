@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from loriner.propose.revisions.entry import Entry, Facts
+from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
 from loriner.propose.revisions.literals import constants, cut
 from loriner.propose.revisions.shaped import asked_first, filled, settled
 from loriner.propose.splicing import answered_first, with_parts, with_tool, wrapped
 from loriner.records import Fault
 
-LOST_TO_FORM = (Fault.REASONING, Fault.EXTRACTION, Fault.FORMAT)
+LOST_TO_FORM = (*UNKNOWN, Fault.EXTRACTION, Fault.FORMAT)
 SHAPED = {"choice": 1.0, "json": 1.0, "date": 0.8, "line": 0.7, "number": 0.3, "integer": 0.2, "text": 0.4}
 """How far a shape of answer is shown by examples, as opposed to computed."""
 MOST_FIXED = 3_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loriner.propose.revisions.entry import Entry, Facts, Rewrite
+from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts, Rewrite
 from loriner.propose.revisions.shaped import asked_first
 from loriner.propose.splicing import before_solve, functions, with_tool
 from loriner.records import Fault
@@ -64,8 +64,8 @@ def by_passages_and_examples(model, question):
     return {call}(model(prompt, {options}))
 '''
 
-_READ_WRONG = (Fault.REASONING, Fault.EXTRACTION, Fault.FORMAT)
-_NOT_FOUND = (Fault.REASONING,)
+_READ_WRONG = (*UNKNOWN, Fault.EXTRACTION, Fault.FORMAT)
+_NOT_FOUND = (Fault.NOT_RETRIEVED, Fault.REASONING)
 
 HOP = '''def second_hop(model, question):
     """The question with passages found by a query that the model makes from a first search."""
@@ -145,7 +145,7 @@ ENTRIES = (
         "retrieval_hop",
         "Search a second time, for what the first passages leave open.",
         _hop,
-        lambda facts: 0.6 * facts.share(Fault.REASONING, Fault.EXTRACTION),
+        lambda facts: 0.6 * facts.share(Fault.NOT_RETRIEVED, Fault.REASONING, Fault.EXTRACTION),
         tools=("search",),
     ),
 )
