@@ -55,6 +55,12 @@ VOTE = '''class Warm:
     def __call__(self, prompt, **options):
         return self.model(prompt, **{**options, "temperature": 0.8})
 
+    def chat(self, messages, **options):
+        return self.model.chat(messages, **{**options, "temperature": 0.8})
+
+    def batch(self, prompts, **options):
+        return self.model.batch(prompts, **{**options, "temperature": 0.8})
+
 
 def solve(model, question):
     """The most frequent of five answers."""
@@ -65,7 +71,7 @@ def solve(model, question):
 
 
 def _vote(source: str, facts: Facts) -> str | None:
-    return None if "model.batch" in source or "model.chat" in source else wrapped(source, "single", VOTE)
+    return wrapped(source, "single", VOTE)
 
 
 ENTRIES = (

@@ -106,7 +106,7 @@ def _fall_back(source: str, facts: Facts) -> str | None:
 
 
 def _shaped(facts: Facts, *cured: Fault) -> float:
-    return SHAPED[facts.shape] * (0.4 if facts.searches else 1.0) * facts.share(*cured)
+    return facts.fresh * SHAPED[facts.shape] * (0.4 if facts.searches else 1.0) * facts.share(*cured)
 
 
 ENTRIES = (
@@ -134,7 +134,7 @@ ENTRIES = (
         "nearest_as_fallback",
         "Where the answer has not the shape of right ones, return that of the nearest answered question.",
         _fall_back,
-        lambda facts: 0.4 * _shaped(facts, *LOST_TO_FORM),
+        lambda facts: 0.4 / facts.fresh * _shaped(facts, *LOST_TO_FORM),
         tools=("examples",),
     ),
     Entry(

@@ -34,6 +34,7 @@ def facts_of(context: Context) -> Facts:
         wrong_fields=_wrong_fields(context.feedback),
         cut=sum(call.finish_reason == "length" for call in replies) / len(replies) if replies else 0.0,
         mean_score=sum(scores) / len(scores) if scores else 0.0,
+        told=re.search(r"(?m)^TASK = ", context.harness.source) is not None,
     )
 
 

@@ -127,19 +127,19 @@ ENTRIES = (
         "options_named",
         "Name the answers that were seen as a list of choices, and return the nearest of them.",
         _direct,
-        lambda facts: 0.7 * _of("choice")(facts) * facts.share(*_TOLD_LITTLE),
+        lambda facts: facts.fresh * 0.7 * _of("choice")(facts) * facts.share(*_TOLD_LITTLE),
     ),
     Entry(
         "keys_named",
         "Name the keys and types of right answers, and repair the object that comes back field by field.",
         _direct,
-        lambda facts: 0.8 * _of("json")(facts) * facts.share(*_TOLD_LITTLE),
+        lambda facts: facts.fresh * 0.8 * _of("json")(facts) * facts.share(*_TOLD_LITTLE),
     ),
     Entry(
         "answer_only",
         "Ask for the answer alone, in the words of the task, with little room and an end to it.",
         _direct,
-        lambda facts: 0.5 * _of("line", "date", "number")(facts) * facts.share(*_TOLD_LITTLE),
+        lambda facts: facts.fresh * 0.5 * _of("line", "date", "number")(facts) * facts.share(*_TOLD_LITTLE),
     ),
     Entry(
         "nearest_option",
@@ -163,7 +163,7 @@ ENTRIES = (
         "field_by_field",
         "Ask for each key of the object alone, and put the object together.",
         _by_fields,
-        lambda facts: 0.5 * _of("json")(facts) * facts.share(*_TOLD_LITTLE),
+        lambda facts: facts.fresh * 0.5 * _of("json")(facts) * facts.share(*_TOLD_LITTLE),
     ),
     Entry(
         "description_first",
