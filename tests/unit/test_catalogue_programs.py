@@ -13,7 +13,6 @@ import pytest
 from loriner.harness.contract import from_library
 from loriner.harness.edits import revise
 from loriner.propose.catalogue import offered
-from loriner.propose.revisions import ENTRIES
 from loriner.records import Context
 from makers import context, feedback
 
@@ -105,8 +104,7 @@ def run(
     """The program that an entry makes of a library harness (and then another entry of it), run once."""
     seen = given(pairs, library)
     for name in filter(None, (entry, then)):
-        title = next(each.title for each in ENTRIES if each.name == name)
-        text = next(text for text in offered(seen) if text.startswith(f"{title}.\n"))
+        text = next(text for each, text in offered(seen) if each.name == name)
         seen = replace(seen, harness=revise(seen.harness, text)[1])
     (folder / "harness.py").write_text(seen.harness.source)
     (folder / "tools.py").write_text(TOOLS.format(pairs=pairs))
