@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from loriner.harness.edits import revise
-from loriner.propose.catalogue import named_offers
+from loriner.propose.catalogue import offered
 from loriner.propose.revisions import ENTRIES
 from loriner.propose.revisions.reading import facts_of
 from loriner.propose.revisions.shapes import form_in_words, pattern_of
@@ -61,7 +61,7 @@ def seen(*targets: str) -> Context:
 
 def revised(entry: str, *targets: str) -> dict[str, Any]:
     """The names of the seed as the entry revises it."""
-    text = next(text for found, text in named_offers(seen(*targets or ("12",))) if found.name == entry)
+    text = next(text for found, text in offered(seen(*targets or ("12",))) if found.name == entry)
     source = re.sub(r"(?m)^from tools import .*\n", "", revise(SEED, text)[1].source)
     names: dict[str, Any] = {"run_python": run_python, "examples": lambda query=None, k=5: SHOWN[:k]}
     exec(source, names)

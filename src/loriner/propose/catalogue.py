@@ -30,18 +30,13 @@ def catalogue_proposer() -> Proposer:
 
 
 def completion(context: Context, index: int) -> str:
-    """The `index`-th of what is offered; only a sentence when nothing is left to try."""
-    nothing = "Nothing in the catalogue is left to try on this program.\n"
-    return next(islice(offered(context), index, None), nothing)
+    """The name of an entry, what it does, and edit blocks; or only a sentence when nothing is left to try."""
+    texts = (text for _, text in offered(context))
+    return next(islice(texts, index, None), "Nothing in the catalogue is left to try on this program.\n")
 
 
-def offered(context: Context) -> Iterator[str]:
-    """The completions for a context, the most promising first: a name, what it does, and edit blocks."""
-    return (text for _, text in named_offers(context))
-
-
-def named_offers(context: Context) -> Iterator[tuple[Entry, str]]:
-    """What is offered, each with its entry."""
+def offered(context: Context) -> Iterator[tuple[Entry, str]]:
+    """Every entry that makes a candidate of the context's program, with its completion, the best first."""
     facts = facts_of(context)
     for entry in ranked(context, facts):
         if (text := _written(context.harness, entry, facts)) is not None:

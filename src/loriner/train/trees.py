@@ -21,7 +21,7 @@ from typing import Any
 
 from loriner.errors import InfrastructureError, ModelError
 from loriner.evaluation.evaluator import Evaluator, gathered
-from loriner.propose.catalogue import named_offers
+from loriner.propose.catalogue import offered
 from loriner.propose.context import brief_of, edit_of, make_context
 from loriner.propose.proposer import Completion, read
 from loriner.records import Context, Harness, PastRevision, Question, Rollout
@@ -137,7 +137,7 @@ Offers = Callable[[Context], Iterable[tuple[str, str]]]
 
 def known_revisions(context: Context) -> Iterator[tuple[str, str]]:
     """Every entry of the catalogue that makes a candidate."""
-    return ((entry.name, text) for entry, text in named_offers(context))
+    return ((entry.name, text) for entry, text in offered(context))
 
 
 @dataclass(slots=True, kw_only=True)

@@ -21,7 +21,6 @@ from loriner.propose.revisions.entry import Entry
 ENTRIES: tuple[Entry, ...] = (
     *examples.ENTRIES,
     *telling.ENTRIES,
-    *retrieval.ENTRIES,
     *program.ENTRIES,
     *form.ENTRIES,
     *wrapping.ENTRIES,
@@ -30,5 +29,6 @@ ENTRIES: tuple[Entry, ...] = (
     *agreement.ENTRIES,
     *asking.ENTRIES,
     *reasoning.ENTRIES,
+    *retrieval.ENTRIES,
     *hops.ENTRIES,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loriner.propose.revisions.around import MOST, SAME, WRITES, around
-from loriner.propose.revisions.entry import Entry, Facts
+from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
 from loriner.propose.revisions.shapes import fits_part
 from loriner.records import Fault
 
@@ -138,9 +138,7 @@ def _best_words(source: str, facts: Facts) -> str | None:
 
 
 def _reasoned(facts: Facts) -> float:
-    return (0.2 if facts.searches or facts.shape == "json" else 1.0) * facts.share(
-        Fault.REASONING, Fault.FORMAT
-    )
+    return (0.2 if facts.searches or facts.shape == "json" else 1.0) * facts.share(*UNKNOWN, Fault.FORMAT)
 
 
 PROGRAMS = ("run_python",)

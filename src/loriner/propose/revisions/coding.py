@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loriner.propose.revisions.around import CODE, MOST, WRITES, around
-from loriner.propose.revisions.entry import Entry, Facts
+from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
 from loriner.records import Fault
 
 SHOWN_FORM = '''def solve(model, question):
@@ -117,7 +117,7 @@ def _worded(source: str, facts: Facts) -> str | None:
 
 def _computed(facts: Facts) -> float:
     narrow = {"json": 0.1, "choice": 0.3, "date": 0.5}.get(facts.shape, 1.0)
-    return narrow * (0.1 if facts.searches else 1.0) * facts.share(Fault.REASONING, Fault.FORMAT)
+    return narrow * (0.1 if facts.searches else 1.0) * facts.share(*UNKNOWN, Fault.FORMAT)
 
 
 _PROGRAMS = ("run_python",)

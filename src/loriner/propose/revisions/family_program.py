@@ -7,7 +7,7 @@ share a reply. What it answers to the shown examples says whether to trust it; e
 from __future__ import annotations
 
 from loriner.propose.revisions.around import CODE, SAME, around
-from loriner.propose.revisions.entry import Entry, Facts
+from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
 from loriner.records import Fault
 
 COMPUTED = {"integer": 1.0, "number": 1.0, "line": 0.8, "text": 0.8, "date": 0.6, "choice": 0.6, "json": 0.3}
@@ -124,9 +124,7 @@ def _nearest(source: str, facts: Facts) -> str | None:
 
 
 def _by_rule(facts: Facts) -> float:
-    return (
-        COMPUTED[facts.shape] * (0.1 if facts.searches else 1.0) * facts.share(Fault.REASONING, Fault.FORMAT)
-    )
+    return COMPUTED[facts.shape] * (0.1 if facts.searches else 1.0) * facts.share(*UNKNOWN, Fault.FORMAT)
 
 
 _TOOLS = ("run_python", "examples")

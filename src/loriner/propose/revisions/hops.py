@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loriner.propose.revisions.around import around
-from loriner.propose.revisions.entry import Entry, Facts
+from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
 from loriner.records import Fault
 
 READING = '''def reading(passages):
@@ -93,7 +93,7 @@ def _followed(source: str, facts: Facts) -> str | None:
 
 
 def _read(facts: Facts) -> float:
-    return facts.share(Fault.REASONING, Fault.EXTRACTION, Fault.FORMAT)
+    return facts.share(Fault.NOT_RETRIEVED, *UNKNOWN, Fault.EXTRACTION, Fault.FORMAT)
 
 
 _SEARCH = ("search",)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loriner.propose.revisions.around import MOST, around
-from loriner.propose.revisions.entry import Entry, Facts
+from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
 from loriner.propose.revisions.literals import constant
 from loriner.propose.revisions.shapes import form_in_words
 from loriner.propose.splicing import at_body, with_parts
@@ -171,7 +171,7 @@ def _form_in_words(source: str, facts: Facts) -> str | None:
 
 
 def _reasoned(facts: Facts, *also: Fault) -> float:
-    return facts.share(Fault.REASONING, *also)
+    return facts.share(*UNKNOWN, *also)
 
 
 ENTRIES = (

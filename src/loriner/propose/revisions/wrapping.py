@@ -7,7 +7,7 @@ A question without any of it stays as it is.
 from __future__ import annotations
 
 from loriner.propose.revisions.around import WRITES, around
-from loriner.propose.revisions.entry import Entry, Facts
+from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
 from loriner.records import Fault
 
 SPLIT = r'''def parted(text):
@@ -149,7 +149,7 @@ def _wrapping(facts: Facts) -> float:
 
 
 def _lost_to_form(facts: Facts) -> float:
-    return (0.2 + 0.8 * _wrapping(facts)) * facts.share(Fault.FORMAT, Fault.EXTRACTION, Fault.REASONING)
+    return (0.2 + 0.8 * _wrapping(facts)) * facts.share(Fault.FORMAT, Fault.EXTRACTION, *UNKNOWN)
 
 
 ENTRIES = (
