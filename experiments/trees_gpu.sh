@@ -112,9 +112,9 @@ pack() { # OUT: thin stores in parts of 15 MiB; lessons, gains and summary of al
     done
     ln -sfn "$(realpath -m "$TASKS_HOME")/tasks" "$WORK/merged/part-0/home/tasks"
     (WORK=$WORK/merged; trees 0 --minutes 0 "${also[@]}" >"$WORK/summary.json" 2>"$WORK/log") || tail -n 3 "$WORK/merged/log"
-    tar -C "$WORK" --sort=name -cJf "$out/trees.tar.xz" merged/part-0/out merged/summary.json \
+    tar -C "$WORK" --sort=name -czf "$out/trees.tar.gz" merged/part-0/out merged/summary.json \
         $(cd "$WORK" && ls -d part-*/log part-*/run part-*/summary.json server-*.log 2>/dev/null)
-    tar -C "$WORK/merged/part-0/home" -cf - loriner.db | xz -2 -T0 | split -b 15M -d - "$out/store.tar.xz."
+    gzip -c "$WORK/merged/part-0/home/loriner.db" | split -b 15M -d - "$out/loriner.db.gz."
     ls -l "$out"
 }
 

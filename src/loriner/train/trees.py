@@ -154,7 +154,8 @@ class Grower:
     """Nodes that stopped through no fault of a program, in words."""
 
     async def grow(self, starts: Sequence[Start], seconds: float | None = None) -> None:
-        """Grows the layers from the starts; what is unfinished when a layer's time is over is left.
+        """Grows the layers from the starts. When a layer's share of the time is over no further node begins;
+        what is unfinished when all of it is over is left.
 
         Raises:
             InfrastructureError: no node of a layer could be grown.
@@ -163,17 +164,20 @@ class Grower:
         begun, layer = monotonic(), list(starts)
         for depth in range(self.plan.depth):
             share = sum(self.plan.shares[: depth + 1]) if depth + 1 < self.plan.depth else 1.0
-            left = None if seconds is None else begun + share * seconds - monotonic()
-            grown = await self._layer(layer, left)
+            until = None if seconds is None else begun + share * seconds
+            end = None if seconds is None else begun + seconds
+            grown = await self._layer(layer, until, end)
             self.nodes += grown
             layer = self._next(grown)
 
-    async def _layer(self, starts: Sequence[Start], seconds: float | None) -> list[Node]:
+    async def _layer(self, starts: Sequence[Start], until: float | None, end: float | None) -> list[Node]:
         gate, grown = asyncio.Semaphore(self.plan.at_once), list[Node]()
         n_failed = len(self.failed)
 
         async def one(start: Start) -> None:
             async with gate:
+                if until is not None and monotonic() >= until:
+                    return
                 try:
                     node = await self._node(start)
                 except (InfrastructureError, ModelError) as error:
@@ -184,10 +188,11 @@ class Grower:
                     self.lab.observe("node", node=node)
 
         try:
-            async with asyncio.timeout(None if seconds is None else max(0.0, seconds)):
+            async with asyncio.timeout(None if end is None else max(0.0, end - monotonic())):
                 await gathered(one(each) for each in starts)
         except TimeoutError:
-            self.lab.observe("note", text=f"time is over: {len(grown)} of {len(starts)} programs have grown")
+            pass  # what was paid for is in the store
+        self.lab.observe("note", text=f"{len(grown)} of {len(starts)} programs have grown")
         if starts and len(self.failed) - n_failed == len(starts):
             raise InfrastructureError(f"no program could be revised; {self.failed[-1]}")
         order = {each.harness.id + each.task: number for number, each in enumerate(starts)}
