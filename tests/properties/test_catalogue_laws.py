@@ -149,7 +149,7 @@ text = ast.literal_eval(TEXT)
 
 
 @given(programs, st.sampled_from(TARGETS))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_every_revision_applies_compiles_and_keeps_the_texts(source: str, target: str) -> None:
     source = canonical(source)
     assert solve_fault(program_tree(source)) is None
@@ -189,7 +189,7 @@ def test_every_entry_makes_a_sound_candidate_of_every_library_harness(name: str)
 
 
 @given(st.sampled_from(library_names()), st.sampled_from(sorted(SHAPES)), st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_an_entry_is_offered_once_and_others_stack_on_it(name: str, shape: str, data: st.DataObject) -> None:
     given = answered(SHAPES[shape], harness=from_library(name))
     texts = list(completions(given))
@@ -212,7 +212,7 @@ REPEATED = {"longer_replies"}
     ),
     st.sampled_from(HOSTILE) | st.text(),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_hostile_texts_of_questions_answers_and_description_stay_text(
     pairs: list[tuple[str, str]], description: str
 ) -> None:
@@ -229,7 +229,7 @@ PLAIN_SOLVE = "def solve(model, question):\n    return model(question)\n"
 
 
 @given(programs)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_a_program_with_crlf_is_revised_too(source: str) -> None:
     assert "interpreter_loop" in offered(canonical(source).replace("\n", "\r\n"))
 
