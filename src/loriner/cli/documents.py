@@ -102,6 +102,17 @@ def adaptation(episode: Adaptation, solver: str, spent: Usage) -> dict[str, Any]
             for each in episode.rounds
         ],
         "usage": usage(spent),
+        **stopped(episode),
+    }
+
+
+def stopped(episode: Adaptation) -> dict[str, Any]:
+    """Whether a cap ended the search, in which words, and what could not be scored any more."""
+    found = episode.stopped
+    return {
+        "stopped": None if found is None else "budget",
+        "why": "" if found is None else found.why,
+        "missing": [] if found is None else list(found.missing),
     }
 
 

@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from loriner.diagnosis.memorised import check as check_memorised
+from loriner.errors import BudgetReached
 from loriner.evaluation.constant_baseline import constant_baseline
 from loriner.evaluation.evaluator import Evaluator, all_of, together
+from loriner.models.meter import Need
 from loriner.propose.context import brief_of, faults, make_context
 from loriner.propose.proposer import Proposer, propose
 from loriner.records import (
@@ -28,8 +30,9 @@ from loriner.records import (
     target_texts,
 )
 from loriner.search.allowance import Bill
-from loriner.search.episode import Adaptation, Attempt, Plan, Round, Standing
+from loriner.search.episode import Adaptation, Attempt, Plan, Round, Standing, Stop
 from loriner.search.history import Start, Stood, Told, Tried, tell
+from loriner.search.reserve import for_sealed
 from loriner.statistics import Decision, accepts, interval
 from loriner.store.entry import Evidence
 from loriner.store.registry import Registry
@@ -41,9 +44,12 @@ async def adapt(
 ) -> Adaptation:
     """The episode's outcome; every accepted version is in the registry, every trial in the store.
 
+    A cap that is reached ends the search: what stands by then is scored on the sealed questions, for which
+    the caps leave room, and the outcome says so.
+
     Raises:
         InfrastructureError, ModelError: solver or proposer failed, not the harness; the run can be resumed.
-        BudgetReached: a cap was reached; the run can be resumed.
+        BudgetReached: a cap was reached before the seed had one score; the run can be resumed.
         TaskError: the task has no questions for a split that is needed, or its scorer breaks its contract.
     """
     return await _Episode(task, lab, proposer, plan, registry, *_questions(task, plan)).run(seed)
@@ -69,16 +75,56 @@ class _Episode:
     grade: Sequence[Question]
     test: Sequence[Question]
     bill: Bill = field(init=False, default_factory=Bill)
+    first: Standing | None = field(init=False, default=None)
+    """The seed, once it is scored."""
+    current: Standing | None = field(init=False, default=None)
+    """The version that stands."""
+    rounds: list[Round] = field(init=False, default_factory=list)
+    stop: Stop | None = field(init=False, default=None)
     judged: dict[str, int] = field(init=False, default_factory=dict)
     """The round in which a harness was scored first, by its id; 0 for the seed."""
 
     async def run(self, seed: Harness) -> Adaptation:
-        await self._tell(await self._start(seed))
+        start = await self._start(seed)
+        await self._tell(start)
+        self.lab.observe("start", run_id=self.lab.run_id, start=start)
         if hopeless := self.plan.never_accepts(len(self.grade)):
             self.lab.observe("note", text=hopeless)
-        first = self._commit(seed, self._billed(await self._evaluate(seed, "grade")))
+        try:
+            self.first = self.current = await self._graded_seed(seed)
+            await self._search(seed, self.first)
+        except BudgetReached as reached:
+            self.stop = Stop(why=str(reached))
+        return await self._outcome(self.first or self._seed_so_far(seed))
+
+    async def _graded_seed(self, seed: Harness) -> Standing:
+        return self._commit(seed, self._billed(await self._evaluate(seed, "grade")))
+
+    async def _outcome(self, first: Standing) -> Adaptation:
+        """Seed and best with their sealed scores, and, where no cap is reached, their grade scores afresh."""
+        self.lab.meter.keep(Need())
+        standing = {"seed": first, "best": self.current or first}
+        for name, each in standing.items():
+            await self._tell(Stood(name=name, harness_id=each.harness.id, faults=_by_name(each.faults)))
+            standing[name] = replace(each, test=await self._sealed(name, each.harness))
+        for name, each in standing.items():
+            standing[name] = replace(each, fresh=await self._afresh(each.harness))
+            self.lab.observe("stood", name=name, standing=standing[name])
+        return Adaptation(
+            run_id=self.lab.run_id,
+            task=self.task.name,
+            proposer=self.proposer.name,
+            seed=standing["seed"],
+            best=standing["best"],
+            rounds=tuple(self.rounds),
+            bill=self.bill,
+            stopped=self.stop,
+        )
+
+    async def _search(self, seed: Harness, first: Standing) -> None:
         self.judged[seed.id] = 0
-        current, history, rounds = first, list[PastRevision](), list[Round]()
+        current, history, rounds = first, list[PastRevision](), self.rounds
+        self._keep_room(first)
         for number in range(1, self.plan.rounds + 1):
             if current.grade.mean_score == 1.0 or self.bill.reaches(self.plan.allowance):
                 break  # nothing is left to win on the grade questions, or to spend
@@ -88,9 +134,10 @@ class _Episode:
             attempts, best = self._choose(attempts, current.grade, number)
             history += [_past(each, number, current.grade, each is best) for each in attempts]
             if best is not None and best.rollout.candidate is not None and best.grade is not None:
-                current = self._commit(
+                current = self.current = self._commit(
                     best.rollout.candidate, best.grade, number=number, parent=parent, rollout=best.rollout
                 )
+                self._keep_room(first, current)
             rounds.append(
                 Round(
                     number=number,
@@ -103,15 +150,24 @@ class _Episode:
             self.lab.observe("round", round=rounds[-1])
         if self.plan.oracle and self.test:
             await self._test_all(rounds)
-        return Adaptation(
-            run_id=self.lab.run_id,
-            task=self.task.name,
-            proposer=self.proposer.name,
-            seed=await self._finished("seed", first),
-            best=await self._finished("best", current),
-            rounds=tuple(rounds),
-            bill=self.bill,
-        )
+
+    def _keep_room(self, *standing: Standing) -> None:
+        """Leaves room under the caps for the sealed scores of these programs."""
+        self.lab.meter.keep(for_sealed(self.lab, [each.grade for each in standing], len(self.test)))
+
+    def _seed_so_far(self, seed: Harness) -> Standing:
+        """The seed with the grade questions that a cap left; raises where that is none."""
+        assert self.stop is not None
+        grade = self.lab.so_far(self.task, seed, self.grade, purpose="grade")
+        if not grade.trials:
+            raise BudgetReached(self.stop.why)
+        self._miss(f"{len(self.grade) - len(grade.trials)} of the {len(self.grade)} grade questions of seed")
+        return Standing(harness=seed, grade=grade, test=None, faults=faults(grade, self.grade))
+
+    def _miss(self, what: str, reached: BudgetReached | None = None) -> None:
+        """Notes what a cap kept from being scored."""
+        before = self.stop or Stop(why=str(reached))
+        self.stop = replace(before, missing=(*before.missing, what))
 
     @property
     def _from_seed(self) -> bool:
@@ -126,17 +182,28 @@ class _Episode:
         self.bill.add_trials(evaluation.purpose, evaluation.harness_id, calls)
         return evaluation
 
-    async def _finished(self, name: str, standing: Standing) -> Standing:
-        """The standing with its grade questions sampled afresh, and its score on the sealed questions."""
-        await self._tell(Stood(name=name, harness_id=standing.harness.id, faults=_by_name(standing.faults)))
-        both = await self.lab.evaluate(self.task, standing.harness, self.grade, purpose="grade", samples=2)
-        finished = replace(
-            standing,
-            fresh=replace(both, trials=tuple(trial for trial in both.trials if trial.sample == 1)),
-            test=await self._evaluate(standing.harness, "test") if self.test else None,
-        )
-        self.lab.observe("stood", name=name, standing=finished)
-        return finished
+    async def _sealed(self, name: str, harness: Harness) -> Evaluation | None:
+        """Its score on the sealed questions, or on those that a cap left; None where the task has none."""
+        if not self.test:
+            return None
+        try:
+            return await self._evaluate(harness, "test")
+        except BudgetReached as reached:
+            found = self.lab.so_far(self.task, harness, self.test, purpose="test")
+            n = len(self.test)
+            self._miss(f"{n - len(found.trials)} of the {n} sealed questions of {name}", reached)
+            return found
+
+    async def _afresh(self, harness: Harness) -> Evaluation | None:
+        """Its grade questions sampled once more; None once a cap is reached."""
+        if self.stop is not None:
+            return None
+        try:
+            both = await self.lab.evaluate(self.task, harness, self.grade, purpose="grade", samples=2)
+        except BudgetReached as reached:
+            self._miss("the second sample of the grade questions", reached)
+            return None
+        return replace(both, trials=tuple(trial for trial in both.trials if trial.sample == 1))
 
     async def _test_all(self, rounds: Sequence[Round]) -> None:
         """Scores every candidate on the test questions, for the record alone."""

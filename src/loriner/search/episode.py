@@ -6,8 +6,9 @@ Records only; `adapt` is the walk that fills them.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from loriner.records import Evaluation, Fault, Harness, Rollout
 from loriner.search.allowance import Allowance, Bill
@@ -51,6 +52,12 @@ class Plan:
         return "best-of-n" if self.oracle else "independent"
 
 
+def planned(told: Mapping[str, Any]) -> Plan:
+    """The plan that a run told of when it began."""
+    allowance = told.get("allowance")
+    return Plan(**{**told, "allowance": None if allowance is None else Allowance(**allowance)})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
     """One rollout of a round with what its candidate scored."""
@@ -90,6 +97,15 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """A cap that ended a search before its plan did."""
+
+    why: str
+    missing: tuple[str, ...] = ()
+    """What could not be scored any more, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Adaptation:
     """An episode from its seed to its best version."""
 
@@ -101,3 +117,5 @@ class Adaptation:
     rounds: tuple[Round, ...]
     bill: Bill = field(default_factory=Bill)
     """What the search used."""
+    stopped: Stop | None = None
+    """None for a search that went as far as it would."""
