@@ -96,8 +96,8 @@ def looks(episode: Episode) -> str:
         n = plan["rounds"] * plan["candidates"]
         return f"The rule {plan['accept']} asks for no evidence: over {n} looks a gain by luck is likely."
     return (
-        f"The leader of each of up to {plan['rounds']} rounds was tested, and the level of 0.05 was spent over "
-        "these tests: luck alone is accepted in at most 1 run of 20."
+        f"The leader of each of up to {plan['rounds']} rounds was tested, and the level of 0.05 was spent "
+        "over these tests: luck alone is accepted in at most 1 run of 20."
     )
 
 

@@ -124,13 +124,16 @@ class _Episode:
         return make_context(brief, parent, feedback, self.feedback, round=number, history=history)
 
     async def _hopeless(self, context: Context) -> Stop | None:
-        """The end of a search in which no candidate could be accepted any more; None where one could."""
+        """The end of a search that cannot accept anything any more.
+
+        It goes on all the same while there is something to find: a candidate to keep for a person.
+        """
         if self.grading.perfect(self.current):
             if not failing([each.trial for each in context.feedback]):
                 return Stop(reason="nothing failed")
             await self.grading.grade(self.current, len(self.grading.plan.stages))
-        perfect = self.grading.perfect(self.current)
-        if not perfect and (self.too_few or not self.grading.closed(self.current)):
+        finds = self.too_few or not self._ahead() or not self.grading.closed(self.current)
+        if finds and not self.grading.perfect(self.current):
             return None
         n, mean = len(self.grade), self.grading.known[self.current.id].mean_score or 0.0
         why = (
@@ -245,11 +248,15 @@ class _Episode:
         grade = self.grading.known[harness.id]
         return Standing(harness=harness, grade=grade, test=None, faults=faults(grade, self.grade))
 
+    def _ahead(self) -> str:
+        """The id of the refused leader that is furthest ahead of the current program; empty without any."""
+        leads = {each: self.grading.lead(each, self.current.id) or 0.0 for each in self.refused}
+        best = max(leads, key=lambda each: leads[each], default="")
+        return best if best and leads[best] > 0 else ""
+
     def _unconfirmed(self) -> Standing | None:
         """The refused leader that is furthest ahead of the best program; the registry keeps it."""
-        leads = {each: self.grading.lead(each, self.current.id) or 0.0 for each in self.refused}
-        ahead = max(leads, key=lambda each: leads[each], default="")
-        if not ahead or leads[ahead] <= 0:
+        if not (ahead := self._ahead()):
             return None
         origin, reason = self.refused[ahead]
         assert origin.rollout.candidate is not None
