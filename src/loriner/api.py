@@ -14,9 +14,9 @@ Both functions also work where an event loop runs already, as in a notebook; tha
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from loriner.concurrency import wait_for
 from loriner.config import AdaptTable, Settings
@@ -27,7 +27,7 @@ from loriner.models.prices import Price
 from loriner.records import Evaluation, Harness
 from loriner.runtime.levels import NEEDED
 from loriner.search.adapt import adapt as adapt_async
-from loriner.search.episode import Adaptation, Plan, Round, Standing, planned
+from loriner.search.episode import Adaptation, Plan, Reason, Round, Standing, planned
 from loriner.search.estimate import of_adaptation
 from loriner.search.history import trail
 from loriner.statistics import Interval, interval
@@ -103,12 +103,14 @@ class Run:
     seed: Scored
     best: Scored
     history: tuple[Round, ...]
-    stopped: Literal["budget"] | None = None
-    """`budget` where a cap ended the search: `adapt(…, resume=run.id)` goes on with a larger one."""
+    candidate: Scored | None = None
+    """What led and was not confirmed; `candidate.standing.reason` says what was missing."""
+    stopped: Reason = "rounds"
+    """Why the search ended; after `budget`, `adapt(…, resume=run.id)` goes on with a larger cap."""
     why: str = ""
-    """Which cap it was, with what was spent."""
+    """The figures behind the reason, in words."""
     missing: tuple[str, ...] = ()
-    """What could not be scored any more, in words."""
+    """What a cap kept from being scored, in words."""
 
 
 def adapt(
@@ -213,7 +215,7 @@ async def _adapt(
                 episode = await adapt_async(
                     task, start, lab, opened.proposer(wanted.proposer), plan=plan, registry=opened.registry
                 )
-                summary["stopped"] = None if episode.stopped is None else "budget"
+                summary["stopped"] = asdict(episode.stopped)
         finally:
             await task.close()
     return _as_run(episode)
@@ -242,15 +244,15 @@ def _start(opened: Workspace, harness: str | Path | None, task: AnyTask) -> Harn
 
 
 def _as_run(episode: Adaptation) -> Run:
-    stop = episode.stopped
     return Run(
         id=episode.run_id,
         seed=_scored(episode.seed),
         best=_scored(episode.best),
         history=episode.rounds,
-        stopped=None if stop is None else "budget",
-        why="" if stop is None else stop.why,
-        missing=() if stop is None else stop.missing,
+        candidate=None if episode.candidate is None else _scored(episode.candidate),
+        stopped=episode.stopped.reason,
+        why=episode.stopped.why,
+        missing=episode.stopped.missing,
     )
 
 

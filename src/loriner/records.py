@@ -201,6 +201,8 @@ class FeedbackTrial:
     trial: Trial
     fault: Fault | None
     """None when the trial was right."""
+    evidence: str = ""
+    """What shows the fault, in a sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +211,7 @@ class PastRevision:
 
     round: int
     summary: str
+    """The whole note of the proposer."""
     before: float | None
     after: float | None
     """Mean grade score, None when there was no candidate."""
@@ -216,6 +219,10 @@ class PastRevision:
     code: str = ""
     """The edit error, when there was no candidate."""
     message: str = ""
+    edit: str = ""
+    """What it asked to change, as a diff. Owner: `propose.context.edit_of`."""
+    reason: str = ""
+    """Why it was kept or not, in words: `1 better, 0 worse, needs 6`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,6 +239,8 @@ class Context:
     harness: Harness
     feedback: tuple[FeedbackTrial, ...]
     history: tuple[PastRevision, ...] = ()
+    tool_help: Mapping[str, str] = field(default_factory=dict)
+    """How each granted tool is called and what comes back, by name, where that is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

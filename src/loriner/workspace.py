@@ -118,8 +118,8 @@ class Workspace:
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """A run row around the block: its id, and the summary that is kept when the block ends.
 
-        However the block ends, the row says so: done, budget (also where the summary has `stopped`),
-        interrupted or failed.
+        However the block ends, the row says so: done, budget (also where the summary says under `stopped` that
+        this was the reason), interrupted or failed.
 
         Raises:
             ConfigError: the run to resume is not there, or another process works on it.
@@ -140,7 +140,7 @@ class Workspace:
         status, further = "failed", self._further(run_id, command)
         try:
             yield run_id, summary
-            status = "budget" if summary.get("stopped") else "done"
+            status = "budget" if summary.get("stopped", {}).get("reason") == "budget" else "done"
         except (BudgetReached, InfrastructureError, ModelError) as stopped:
             if isinstance(stopped, BudgetReached):
                 status = "budget"

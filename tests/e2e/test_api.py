@@ -74,7 +74,7 @@ def test_a_run_that_a_cap_stopped_returns_what_it_found_and_can_be_resumed(
     task, model = lo.Task.named(str(folder)), _model(stub)
     stub.mind = lambda prompt: "no"
     whole = lo.adapt(task, model, **SMALL, home=tmp_path / "whole")
-    assert (whole.stopped, whole.why, whole.missing) == (None, "", ())
+    assert (whole.stopped, whole.why, whole.missing) == ("rounds", "", ())
     found = lo.adapt(task, model, **SMALL, budget=lo.Budget(trials=12 + 4 + 12 + 16 + 3), home=tmp_path)
     assert found.stopped == "budget" and "trials is reached" in found.why and found.missing == ()
     assert [each.test.n for each in (found.seed, found.best) if each.test] == [8, 8]
@@ -82,7 +82,7 @@ def test_a_run_that_a_cap_stopped_returns_what_it_found_and_can_be_resumed(
     with pytest.raises(lo.LorinerError, match="has the proposer catalogue, not scripted:echo"):
         lo.adapt(task, model, "scripted:echo", home=tmp_path, resume=found.id)
     again = lo.adapt(task, model, home=tmp_path, resume=found.id)
-    assert (again.id, again.stopped) == (found.id, None)
+    assert (again.id, again.stopped) == (found.id, "rounds")
     assert _told(again) == _told(whole)
     store = Store.open(tmp_path)
     (run,) = store.runs()

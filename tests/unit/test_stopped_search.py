@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,8 @@ async def searched(
             found = await adapt(
                 Words(40), SEED, lab, place.proposer("writer"), plan=PLAN, registry=place.registry
             )
-            summary["stopped"] = None if found.stopped is None else "budget"
-        assert place.store.run(run).status == ("done" if found.stopped is None else "budget")
+            summary["stopped"] = asdict(found.stopped)
+        assert place.store.run(run).status == ("budget" if found.stopped.reason == "budget" else "done")
         return found
     finally:
         place.store.close()
@@ -55,20 +56,20 @@ async def test_a_cap_in_the_middle_of_round_2_leaves_the_best_so_far_with_its_se
     whole = await searched(tmp_path / "whole")
     cap = SEARCH_TO_ROUND_2 + 2 * 10
     found = await searched(tmp_path / "cut", **{unit: cap})
-    assert found.stopped is not None and found.stopped.missing == ()
+    assert found.stopped.reason == "budget" and found.stopped.missing == ()
     assert f"{cap} {unit} is reached" in found.stopped.why and "20 kept for the sealed" in found.stopped.why
     assert len(found.rounds) == 1 and found.best.harness.id != SEED.id
     assert [len(each.test.trials) for each in (found.seed, found.best) if each.test] == [10, 10]
     assert found.best.fresh is None
     resumed = await searched(tmp_path / "cut", resume=found.run_id)
-    assert resumed.stopped is None and len(resumed.rounds) > 1
+    assert resumed.stopped == whole.stopped and len(resumed.rounds) > 1
     assert told(resumed) == told(whole)
 
 
 async def test_a_cap_on_tokens_leaves_room_as_well(tmp_path: Path) -> None:
     whole = await searched(tmp_path / "whole")
     found = await searched(tmp_path / "cut", tokens=(whole.bill.proposer.prompt_tokens) / 2)
-    assert found.stopped is not None and "tokens is reached" in found.stopped.why
+    assert found.stopped.reason == "budget" and "tokens is reached" in found.stopped.why
     assert len(found.rounds) < len(whole.rounds)
     assert [len(each.test.trials) for each in (found.seed, found.best) if each.test] == [10, 10]
 
@@ -76,7 +77,7 @@ async def test_a_cap_on_tokens_leaves_room_as_well(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cap", "missing"),
     [
-        (5, ("7 of the 12 grade questions of seed", "10 of the 10 sealed questions of seed")),
+        (5, ("7 of the first 12 grade questions of seed", "10 of the 10 sealed questions of seed")),
         (17, ("5 of the 10 sealed questions of seed",)),
     ],
 )
@@ -84,7 +85,7 @@ async def test_what_a_small_cap_leaves_out_is_said(
     tmp_path: Path, cap: int, missing: tuple[str, ...]
 ) -> None:
     found = await searched(tmp_path, trials=cap)
-    assert found.stopped is not None
+    assert found.stopped.reason == "budget"
     assert found.stopped.missing[: len(missing)] == missing
     assert found.best.harness.id == SEED.id
     assert len(found.seed.grade.trials) + len(found.seed.test.trials if found.seed.test else ()) == cap

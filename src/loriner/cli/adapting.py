@@ -231,7 +231,7 @@ def _summary(episode: Adaptation) -> dict[str, Any]:
         "seed": documents.standing(episode.seed),
         "best": documents.standing(episode.best),
         "rounds": len(episode.rounds),
-        **documents.stopped(episode),
+        "stopped": documents.stop(episode.stopped),
     }
 
 
@@ -244,7 +244,7 @@ def _print(given: Globals, settings: Settings, episode: Adaptation, spent: Usage
         documents.emit(documents.adaptation(episode, settings.adapt.solver or "", spent))
     else:
         render.adaptation(episode, settings.adapt.solver or "", spent)
-    if (stop := episode.stopped) is not None:
+    if (stop := episode.stopped).reason == "budget":
         missing = f" Not scored: {'; '.join(stop.missing)}." if stop.missing else ""
         raise BudgetReached(
             f"{stop.why}.{missing} "

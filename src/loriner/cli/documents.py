@@ -9,7 +9,8 @@ from typing import Any
 import typer
 
 from loriner.records import Evaluation, Harness, Rollout, Trial, Usage
-from loriner.search.episode import Adaptation, Attempt, Standing
+from loriner.search.episode import Adaptation, Attempt, Standing, Stop
+from loriner.search.remarks import remarks
 from loriner.statistics import Interval, interval
 from loriner.store.runs import RunRow
 
@@ -93,6 +94,9 @@ def adaptation(episode: Adaptation, solver: str, spent: Usage) -> dict[str, Any]
         "proposer": episode.proposer,
         "seed": standing(episode.seed),
         "best": standing(episode.best),
+        "candidate": None if episode.candidate is None else unconfirmed(episode.candidate),
+        "stopped": stop(episode.stopped),
+        "remarks": remarks(episode),
         "rounds": [
             {
                 "round": each.number,
@@ -102,18 +106,12 @@ def adaptation(episode: Adaptation, solver: str, spent: Usage) -> dict[str, Any]
             for each in episode.rounds
         ],
         "usage": usage(spent),
-        **stopped(episode),
     }
 
 
-def stopped(episode: Adaptation) -> dict[str, Any]:
-    """Whether a cap ended the search, in which words, and what could not be scored any more."""
-    found = episode.stopped
-    return {
-        "stopped": None if found is None else "budget",
-        "why": "" if found is None else found.why,
-        "missing": [] if found is None else list(found.missing),
-    }
+def stop(each: Stop) -> dict[str, Any]:
+    """Why a search ended, and what a cap kept from being scored."""
+    return {"reason": each.reason, "why": each.why, "missing": list(each.missing)}
 
 
 def standing(each: Standing) -> dict[str, Any]:
@@ -123,6 +121,11 @@ def standing(each: Standing) -> dict[str, Any]:
         "test": score(each.test),
         "faults": {str(fault): n for fault, n in each.faults.most_common()},
     }
+
+
+def unconfirmed(each: Standing) -> dict[str, Any]:
+    """A program that led and was not accepted, with what was missing."""
+    return {**standing(each), "reason": each.reason}
 
 
 def _attempt(each: Attempt) -> dict[str, Any]:

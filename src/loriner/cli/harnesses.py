@@ -1,4 +1,4 @@
-"""The registry's verbs: `log`, `show`, `diff`, `revert`, `tag`, `blame`, `export`."""
+"""The registry's verbs: `log`, `show`, `diff`, `revert`, `take`, `tag`, `blame`, `export`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VersionArgument = Annotated[str, typer.Argument(help="A version (id, tag, branch
 
 
 def register(app: typer.Typer) -> None:
-    for verb in (log, show, diff, revert, tag, blame, bisect, export):
+    for verb in (log, show, diff, revert, take, tag, blame, bisect, export):
         app.command()(verb)
 
 
@@ -108,6 +108,19 @@ def revert(
         documents.emit({"task": task, "commit": commit, "version": version})
     else:
         typer.echo(f"{task} is at {commit[:10]}, with the source of {version}")
+
+
+def take(context: typer.Context, task: Annotated[str, typer.Argument(help="A task's name.")]) -> None:
+    """Makes the candidate that led and was not confirmed the best version of its task, on your word."""
+    from loriner.cli import documents
+
+    given: Globals = context.obj
+    with _registry(given) as registry:
+        commit = registry.take(task)
+    if given.json:
+        documents.emit({"task": task, "commit": commit})
+    else:
+        typer.echo(f"best/{task} is {commit[:10]}, which was candidate/{task}")
 
 
 def tag(

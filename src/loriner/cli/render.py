@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from rich.text import Text
 from loriner.models.base import Message
 from loriner.records import Evaluation, Fault, Harness, Rollout, Status, Trial, Usage
 from loriner.search.episode import Adaptation, Standing
+from loriner.search.remarks import remarks
 from loriner.statistics import Interval, interval
 from loriner.tasks.scorer import FAILURES
 
@@ -78,9 +80,10 @@ def evaluation(run: str, task: str, harness: str, solver: str, result: Evaluatio
 
 
 def adaptation(episode: Adaptation, solver: str, spent: Usage) -> None:
-    """The table of seed and best, the rounds, the accepted diff, the faults before and after, the bill."""
+    """The table of seed, best and candidate, the rounds, the diffs, the faults before and after, the bill."""
     out = console()
-    rows = [_standing_row("seed", episode.seed), _standing_row("best", episode.best)]
+    shown = {"seed": episode.seed, "best": episode.best, "candidate": episode.candidate}
+    rows = [_standing_row(name, each) for name, each in shown.items() if each is not None]
     table(
         f"{episode.task}: solver {solver} (frozen), proposer {episode.proposer}",
         ["harness", "id", "grade, 95 % interval", "n", "sealed test, 95 % interval", "n"],
@@ -92,8 +95,21 @@ def adaptation(episode: Adaptation, solver: str, spent: Usage) -> None:
     else:
         out.print("\n[bold]What was accepted[/bold]")
         diff(episode.seed.harness.source, episode.best.harness.source, "seed", "best")
+    if episode.candidate is not None:
+        _unconfirmed(episode, episode.candidate)
     _faults(episode.seed.faults, episode.best.faults)
-    out.print(f"\n{bill(spent)} Run {episode.run_id}")
+    for remark in remarks(episode):
+        out.print(Text(remark), soft_wrap=True)
+    out.print(Text(f"\nThe search ended: {episode.stopped}."), soft_wrap=True)
+    out.print(f"{bill(spent)} Run {episode.run_id}")
+
+
+def _unconfirmed(episode: Adaptation, candidate: Standing) -> None:
+    """The candidate that led: what it changes, why it was not accepted, and how to take it all the same."""
+    console().print("\n[bold]What led and was not confirmed[/bold]")
+    diff(episode.best.harness.source, candidate.harness.source, "best", "candidate")
+    words = f"{candidate.reason}. To take it all the same: loriner take {shlex.quote(episode.task)}"
+    console().print(Text(words), soft_wrap=True)
 
 
 def bill(spent: Usage) -> str:

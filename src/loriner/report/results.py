@@ -14,7 +14,8 @@ from loriner.report.verdicts import interval_text, score_text
 
 def standings(episode: Episode) -> Section:
     """Seed and best on grade and test, with what the luck of choice made of it."""
-    found = [each for each in (episode.seed, episode.best, episode.oracle) if each is not None]
+    programs = (episode.seed, episode.best, episode.candidate, episode.oracle)
+    found = [each for each in programs if each is not None]
     rows: list[Row] = []
     table: list[Sequence[Cell]] = []
     for number, each in enumerate(found):

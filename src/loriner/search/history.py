@@ -1,4 +1,4 @@
-"""What an adaptation tells of itself, beside its trials: how it started, each round, how seed and best stand.
+"""Event log of an adaptation: its start, every round, why it stopped, the programs that it ends with.
 
 Reports and live views read it, during a run or after. It repeats no score: those are in the trials. A resumed
 run walks again from its start and tells everything again; the last telling of each thing counts.
@@ -61,12 +61,21 @@ class Told:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stood:
-    """A harness at the end: `seed` or `best`."""
+    """A harness at the end: `seed`, `best` or `candidate`."""
 
     name: str
     harness_id: str
     faults: Mapping[str, int]
     """Among its grade trials."""
+    reason: str = ""
+    """Why a candidate was not accepted, and what would confirm it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopped:
+    """The end of the search."""
+
+    why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,9 +98,11 @@ class Trail:
     rounds: tuple[Told, ...]
     stood: Mapping[str, Stood]
     arms: tuple[Arm, ...]
+    stopped: str = ""
+    """Why the search ended; empty while it goes on."""
 
 
-async def tell(store: Store, run_id: str, told: Start | Told | Stood | Arm) -> None:
+async def tell(store: Store, run_id: str, told: Start | Told | Stood | Stopped | Arm) -> None:
     """Adds to the trail of a run."""
     await store.add_event(run_id, _KINDS[type(told)], asdict(told))
 
@@ -100,6 +111,9 @@ def trail(store: Store, run_id: str) -> Trail:
     """The trail of a run; empty for a run that is no adaptation."""
     events: dict[str, list[Mapping[str, Any]]] = {kind: [] for kind in _KINDS.values()}
     for event in store.events(run_id):
+        if event.kind == "start":  # walked again: what an earlier session ended with stands no more
+            events["stood"].clear()
+            events["stopped"].clear()
         events.get(event.kind, []).append(event.data)
     rounds = {each.number: each for each in map(_round, events["round"])}
     arms = {(arm.task, arm.mode, arm.seed): arm for arm in (Arm(**each) for each in events["arm"])}
@@ -109,6 +123,7 @@ def trail(store: Store, run_id: str) -> Trail:
         rounds=tuple(rounds[number] for number in sorted(rounds)),
         stood={each["name"]: Stood(**each) for each in events["stood"]},
         arms=tuple(arms.values()),
+        stopped=events["stopped"][-1]["why"] if events["stopped"] else "",
     )
 
 
@@ -116,4 +131,4 @@ def _round(data: Mapping[str, Any]) -> Told:
     return Told(**{**data, "tried": tuple(Tried(**each) for each in data["tried"])})
 
 
-_KINDS: dict[type, str] = {Start: "start", Told: "round", Stood: "stood", Arm: "arm"}
+_KINDS: dict[type, str] = {Start: "start", Told: "round", Stood: "stood", Stopped: "stopped", Arm: "arm"}

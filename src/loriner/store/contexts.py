@@ -72,4 +72,5 @@ def _feedback(shown: Mapping[str, Any]) -> FeedbackTrial:
         target=shown["target"],
         trial=Trial(**{**trial, "status": Status(trial["status"]), "calls": calls}),
         fault=None if shown["fault"] is None else Fault(shown["fault"]),
+        evidence=shown.get("evidence", ""),
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from loriner.errors import ConfigError
 from loriner.evaluation.evaluator import Evaluator, gathered
-from loriner.propose.context import brief_of, make_context
+from loriner.propose.context import brief_of, edit_of, make_context
 from loriner.propose.prompt import Count, estimate_tokens, messages
 from loriner.records import Evaluation, Harness, PastRevision, Trial
 from loriner.seeding import generator
@@ -117,6 +117,7 @@ def next_state(exercise: Exercise, scored: Scored, before: float) -> State:
         before=before,
         after=after,
         accepted=after > before,
+        edit=edit_of(scored.rollout),
     )
     program = scored.rollout.candidate if past.accepted else context.harness
     return State(task=context.task, harness=program, history=(*context.history, past))
