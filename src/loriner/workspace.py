@@ -118,8 +118,8 @@ class Workspace:
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """A run row around the block: its id, and the summary that is kept when the block ends.
 
-        However the block ends, the row says so: done, budget (also where the summary says under `stopped` that
-        this was the reason), interrupted or failed.
+        However the block ends, the row says so: done, budget (also where this is the reason that the summary
+        has under `stopped`), interrupted or failed.
 
         Raises:
             ConfigError: the run to resume is not there, or another process works on it.
