@@ -180,7 +180,7 @@ class _Lines(_Told):
         super().__call__(event, **facts)
         if event == "trial" and time.monotonic() - self.last > LINE_EVERY_S:
             self.last = time.monotonic()
-            done, asked = self.work.count()
+            done, asked = self.work.count
             self.say(", ".join(filter(None, [f"{self.line()}  {done}/{asked} trials", self.left()])))
 
 
@@ -206,6 +206,6 @@ class _Bars(_Told):
             return
         if self.bar is None:
             self.bar = self.progress.add_task("", left="")
-        done, asked = self.work.count()
+        done, asked = self.work.count
         line, left = escape(self.line()), self.left()
         self.progress.update(self.bar, completed=done, total=asked, description=line, left=left)

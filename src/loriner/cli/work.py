@@ -32,6 +32,8 @@ class Work:
     """Trials done and asked for, by purpose and program, of each evaluation under way."""
     now: tuple[str, str] = ("", "")
     """The purpose and the program of the last trial."""
+    count: tuple[int, int] = (0, 0)
+    """Trials done and asked for of what is at work."""
     left: int = 0
     """Trials that may still follow, as of the last mark."""
     n_trials: int = 0
@@ -75,17 +77,13 @@ class Work:
         self.now = purpose, trial.harness_id
         counts = self.counts.setdefault(self.now, [0, 1])
         counts[0] += 1
+        self.count = counts[0], counts[1]
         if counts[0] >= counts[1]:
             self.counts.pop(self.now)
         self.n_trials += 1
         self.left = max(0, self.left - 1)
         if len(self.arrivals) < N_TIMED and not any(call.cached for call in trial.calls):
             self.arrivals.append(self.clock() - self.started)
-
-    def count(self) -> tuple[int, int]:
-        """Trials done and asked for of what is at work."""
-        done, asked = self.counts.get(self.now, (1, 1))
-        return done, asked
 
     @property
     def name(self) -> str:
