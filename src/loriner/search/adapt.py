@@ -328,7 +328,7 @@ class _Episode:
         )
 
     async def _sealed(self, name: str, harness: Harness) -> Evaluation | None:
-        """Its trials on the sealed questions, or on those that a cap left; None where the task has none."""
+        """Its trials on the sealed questions, or on those that a cap left; None where those are none."""
         if not self.test:
             return None
         try:
@@ -337,7 +337,7 @@ class _Episode:
             found = self.lab.so_far(self.task, harness, self.test, purpose="test")
             n = len(self.test)
             self._miss(f"{n - len(found.trials)} of the {n} sealed questions of {name}", reached)
-            return found
+            return found if found.trials else None
 
     async def _afresh(self, standing: Standing) -> Evaluation | None:
         """Its grade questions sampled once more; None once a cap is reached."""

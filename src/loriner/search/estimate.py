@@ -163,7 +163,7 @@ def _as_a_rule(course: Course) -> Range:
 
 
 def of_evaluation(settings: Settings, task: str, questions: Sequence[Question]) -> Estimate:
-    """What scoring a harness on these questions of a task would take. Raises as `of_adaptation` for a price."""
+    """What scoring a harness on these questions of a task would take. Raises as `of_adaptation`."""
     require_priced(settings)
     n = len(questions) * settings.evaluate.samples
     likely = _likely(settings, task, Range(n, n), questions, Range(0, 0))
