@@ -198,11 +198,11 @@ def test_03_a_proposer_that_writes_rubbish_ends_at_the_last_round(
 def test_03_a_cap_that_fits_no_revision_is_refused_with_the_least_that_does(
     loriner: Command, folder: Path, stub: Stub, unit: str
 ) -> None:
-    done = adapt(loriner, folder, "--solver", stub.url, f"--max-{unit}", "45")
+    done = adapt(loriner, folder, "--solver", stub.url, f"--max-{unit}", "69")
     assert done.returncode == 2
-    assert f"--max-{unit} 46" in done.stderr
+    assert f"--max-{unit} 70" in done.stderr
     assert stub.calls == [] and runs(loriner) == []
-    done = loriner("adapt", str(folder), "--solver", stub.url, "-k", "1", *SIZES, f"--max-{unit}", "46")
+    done = loriner("adapt", str(folder), "--solver", stub.url, "-k", "1", *SIZES, f"--max-{unit}", "70")
     assert done.returncode == 4, done.stderr
     shown = json.loads(loriner("runs", "show", runs(loriner)[0]["run"], "--json").stdout)
     assert len(shown["candidates"]) == 1 and len(shown["trials"]) >= 46

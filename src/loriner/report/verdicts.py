@@ -62,7 +62,7 @@ def _verdict(episode: Episode) -> str:
 
 
 def bottleneck(standing: Standing) -> str:
-    """What stands between the program and a better score, and whether more revision can help."""
+    """What was seen in most of the wrong grade trials."""
     counts = Counter({Fault(fault): n for fault, n in standing.faults.items()})
     return diagnosed(Profile(len(standing.grade), counts, {}))
 

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from loriner.diagnosis.memorised import check as check_memorised
+from loriner.errors import BudgetReached
 from loriner.evaluation.constant_baseline import constant_baseline
 from loriner.evaluation.evaluator import Evaluator
+from loriner.models.meter import Need
 from loriner.propose.context import brief_of, make_context
 from loriner.propose.proposer import Proposer
 from loriner.records import Context, Evaluation, Failure, Harness, PastRevision, Question, target_texts
@@ -24,6 +26,7 @@ from loriner.search.feedback import Windows, failing
 from loriner.search.grading import Grading
 from loriner.search.history import Start
 from loriner.search.record import Record, past
+from loriner.search.reserve import for_sealed
 from loriner.search.selection import Selection
 from loriner.store.registry import Registry
 from loriner.tasks.base import Split, Task
@@ -37,9 +40,12 @@ async def adapt(
 ) -> Adaptation:
     """The episode's outcome; every accepted version is in the registry, every trial in the store.
 
+    A cap that is reached ends the search: what stands by then is scored on the sealed questions, for which
+    the caps leave room, and the outcome says so.
+
     Raises:
         InfrastructureError, ModelError: solver or proposer failed, not the harness; the run can be resumed.
-        BudgetReached: a cap was reached; the run can be resumed.
+        BudgetReached: a cap was reached before the seed had one score; the run can be resumed.
         TaskError: the task has no questions for a split that is needed, or its scorer breaks its contract.
     """
     return await _Episode(task, seed, lab, proposer, plan, registry).run()
@@ -81,10 +87,39 @@ class _Episode:
 
     async def run(self) -> Adaptation:
         start = await self._start()
-        await self._grade_seed()
-        stop = await self._search()
-        await self.record.stopped(stop)
-        return await self._outcome(start, stop)
+        ending = await self._ended()
+        self.lab.meter.keep(Need())
+        await self.record.stopped(ending.stop)
+        return await self._outcome(start, ending)
+
+    async def _ended(self) -> Ending:
+        """The search, walked to its end or to a cap."""
+        ending = Ending(self.task, self.lab, self.record, self.grade, self.test, Stop(reason="rounds"))
+        try:
+            await self._grade_seed()
+            ending.stop = await self._search()
+        except BudgetReached as reached:
+            ending.stop = Stop(reason="budget", why=str(reached))
+            self._take_so_far(ending)
+        return ending
+
+    def _keep_room(self) -> None:
+        """Leaves room under the caps for the sealed scores of what would be shown now."""
+        ahead = self.selection.ahead()
+        shown = dict.fromkeys([self.seed.id, self.selection.current.id, *([ahead] if ahead else [])])
+        graded = [self.grading.known[each] for each in shown]
+        self.lab.meter.keep(for_sealed(self.lab, graded, len(self.test)))
+
+    def _take_so_far(self, ending: Ending) -> None:
+        """Lets the grade trials that a cap left of the seed's stand for it; raises where that is none."""
+        if self.seed.id in self.grading.known:
+            return
+        first = self.grade[: self.grading.plan.stages[0].end]
+        found = self.lab.so_far(self.task, self.seed, first, purpose="grade")
+        if not found.trials:
+            raise BudgetReached(ending.stop.why)
+        self.grading.known[self.seed.id] = found
+        ending.miss(f"{len(first) - len(found.trials)} of the first {len(first)} grade questions of seed")
 
     async def _start(self) -> Start:
         constant, scores = await constant_baseline(self.task, self.feedback, self.test)
@@ -105,6 +140,7 @@ class _Episode:
         """Walks the rounds; why it ended."""
         n_idle = 0
         for number in range(1, self.plan.rounds + 1):
+            self._keep_room()
             if self.bill.reaches(self.plan.allowance):
                 return Stop(reason="allowance", why=f"{self.plan.allowance} are used")
             context = await self._context(number)
@@ -153,9 +189,8 @@ class _Episode:
         self.history += [past(each, made.number) for each in made.attempts]
         await self.record.round(made, parent, self.selection.current, self.bill.solver.calls)
 
-    async def _outcome(self, start: Start, stop: Stop) -> Adaptation:
-        ending = Ending(self.task, self.lab, self.record, self.grade, self.test)
-        if self.plan.oracle and self.test:
+    async def _outcome(self, start: Start, ending: Ending) -> Adaptation:
+        if self.plan.oracle and self.test and ending.stop.reason != "budget":
             await ending.test_all(self.rounds)
         shown = {"seed": self.seed, "best": self.selection.current}
         standing = {name: self.selection.standing(each) for name, each in shown.items()}
@@ -171,7 +206,7 @@ class _Episode:
             best=found["best"],
             candidate=found.get("candidate"),
             rounds=tuple(self.rounds),
-            stopped=stop,
+            stopped=ending.stop,
             bill=self.bill,
         )
 

@@ -54,7 +54,7 @@ ASSUMED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Least:
-    """The smallest caps that leave room for the seed's scores and one revision."""
+    """The smallest caps that leave room for one revision and the sealed scores of seed and best."""
 
     trials: int
     calls: int
@@ -85,8 +85,9 @@ def of_adaptation(settings: Settings, task: Task, plan: Plan) -> Estimate:
     """
     feedback, grade, test = (_n(task.questions(split), getattr(plan, split)) for split in SPLITS)
     asks = settings.adapt.proposer != "catalogue"
-    least = Least(trials=2 * grade + feedback, calls=2 * grade + feedback + asks)
-    _require_workable(settings.budget, least, f"{grade} grade and {feedback} feedback questions")
+    needed = 2 * grade + feedback + 2 * test
+    least = Least(trials=needed, calls=needed + asks)
+    _require_workable(settings.budget, least, f"{feedback} feedback, {grade} grade and {test} sealed")
     require_priced(settings)
     # Grade questions are sampled twice for seed and best: to choose, and afresh at the end.
     search = plan.rounds * (feedback + plan.candidates * grade)
@@ -194,8 +195,8 @@ def _require_workable(budget: Budget, least: Least, of: str) -> None:
     ):
         if cap is not None and cap < needed:
             raise ConfigError(
-                f"--max-{name} {cap} fits no revision: to score the seed and one revision ({of}) takes "
-                f"{needed} {name} at least. Give --max-{name} {needed} or more, or fewer questions"
+                f"--max-{name} {cap} fits no revision: to score the seed and one revision ({of} questions) "
+                f"takes {needed} {name} at least. Give --max-{name} {needed} or more, or fewer questions"
             )
 
 
