@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -25,11 +26,11 @@ from loriner.statistics import ALPHA, sign_flip
 
 Scores = np.ndarray
 """Of programs (rows) on questions (columns), 0 or 1."""
-POOLS = (32, 64, 128, 144, 256)
+POOLS = (32, 64, 128, 146, 256)
 RUNS = ((1, 1), (1, 4), (1, 10), (3, 4), (10, 1))
 """Rounds and candidates of a round."""
 BAR_FALSE, BAR_POWER, BAR_TRIALS = 0.05, 0.6, 32 * 11
-DEFAULT = 144
+DEFAULT = 146
 
 
 @dataclass
@@ -162,6 +163,7 @@ class Found:
     trials: float
 
 
+@cache
 def simulate(rule: str, n: int, shape: tuple[int, int], gain: float, n_runs: int, base: float = 0.5) -> Found:
     rng = np.random.default_rng([n, *shape, round(gain * 100), round(base * 100)])
     power = false = trials = 0
@@ -205,11 +207,15 @@ def bases(n_runs: int) -> None:
 def smallest(n_runs: int) -> None:
     print("\npaired: the smallest gain (from 0.3) that stands at the end in 60 % and 80 % of the runs")
     gains = [step / 20 for step in range(2, 15)]
-    for n in (12, 20, 32, 64, 128, 144, 256):
-        for shape in ((1, 1), (3, 4), (1, 10), (10, 1)):
-            powers = {gain: simulate("paired", n, shape, gain, n_runs, 0.3).power for gain in gains}
-            least = [next((f"{g:.2f}" for g in gains if powers[g] >= bar), "none") for bar in (0.6, 0.8)]
-            print(f"  {n:4} questions, {shape[0]:2} x {shape[1]:<2}: {least[0]} {least[1]}", flush=True)
+    for n in (12, 20, *POOLS):
+        for shape in RUNS:
+            least = [least_gain(gains, n, shape, bar, n_runs) for bar in (0.6, 0.8)]
+            print(f"  {n:4} questions, {shape[0]:2} x {shape[1]:<2}: {least[0]:>5} {least[1]:>5}", flush=True)
+
+
+def least_gain(gains: list[float], n: int, shape: tuple[int, int], bar: float, n_runs: int) -> str:
+    place = bisect_left(gains, bar, key=lambda gain: simulate("paired", n, shape, gain, n_runs, 0.3).power)
+    return f"{gains[place]:.2f}" if place < len(gains) else "none"
 
 
 def bars(n_runs: int) -> bool:

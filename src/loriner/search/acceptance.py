@@ -31,17 +31,18 @@ State = Literal["accept", "refuse", "more"]
 
 _GRID = 60
 """Differences are rounded to 1/60: halves, thirds, quarters, fifths and tenths stay what they are."""
-_CHOOSING = 0.25
+_CHOOSING = 0.22
 """Share of the pool on which the leader is chosen among several candidates: best in bench/acceptance.py."""
-_KEPT = 2 / 3
+_KEPT = 0.75
 """Share of the candidates that goes on to the next stage."""
 _LEAST_STAGE = 4
 _LEAST_BLOCK = 16
 _MOST_BLOCKS = 6
-"""Blocks of a test over a whole pool: more of them save trials and cost power."""
+_MOST_BLOCKS_AFTER_CHOICE = 3
+"""Blocks of a test: more of them save trials and cost power, and a chosen leader is seldom dropped."""
 _LUCK = 0.5
 """A leader that luck brings as far in more than half of the cases is given up."""
-_MOST_FURTHER = 200
+_MOST_FURTHER = 40
 """Further questions up to which a refusal names how many would confirm the leader."""
 
 
@@ -96,8 +97,8 @@ def schedule(rule: Rule, n_pool: int, *, rounds: int, candidates: int) -> Schedu
     """The stages of a run over a pool of `n_pool` grade questions.
 
     `always` and `mean` score all candidates on the whole pool. `paired` chooses the leader of several
-    candidates on the first quarter, a third of them leaving with each stage, and tests it on the rest;
-    a single candidate is tested on the whole pool.
+    candidates on the first 22 %, a quarter of them leaving with each stage, and tests it on the rest; a
+    single candidate is tested on the whole pool.
 
     Raises:
         ValueError: an unknown rule, or a count below 1.
@@ -188,8 +189,8 @@ def _choosing(n_pool: int, candidates: int) -> list[Stage]:
 
 def _blocks(start: int, n_pool: int) -> list[Stage]:
     """Blocks about equal from `start` to the end of the pool."""
-    n = n_pool - start
-    n_blocks = max(1, min(n // _LEAST_BLOCK, int(_MOST_BLOCKS * n / n_pool)))
+    n, most = n_pool - start, _MOST_BLOCKS_AFTER_CHOICE if start else _MOST_BLOCKS
+    n_blocks = max(1, min(n // _LEAST_BLOCK, most))
     ends = [start + round(n * i / n_blocks) for i in range(n_blocks + 1)]
     return [Stage(a, b, 1) for a, b in pairwise(ends) if b > a]
 
@@ -279,8 +280,10 @@ def _stopped(law: dict[int, float], crossed: float, allowed: float) -> tuple[dic
 
 
 def _further(law: dict[int, float], crossed: float, observed: int, at: float) -> str:
+    if observed <= 0:
+        return ""
     for n in range(1, _MOST_FURTHER + 1):
         law, observed = _spread(law, [_GRID]), observed + _GRID
-        if observed > 0 and _chance(law, crossed, observed) <= at:
+        if _chance(law, crossed, observed) <= at:
             return f"; {n} more better {'one' if n == 1 else 'ones'} would confirm it"
     return ""
