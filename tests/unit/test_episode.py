@@ -10,6 +10,8 @@ import pytest
 from guessing import SEED, Words, chance, guesser, opened, renaming
 from loriner.models.base import ModelRequest
 from loriner.records import Harness
+from loriner.report.page import html
+from loriner.report.pages import facts_of, page_of
 from loriner.search.adapt import adapt
 from loriner.search.drawing import N_REDRAWS
 from loriner.search.episode import Adaptation, Plan
@@ -170,3 +172,21 @@ async def test_the_leader_alone_meets_further_questions(tmp_path: Path, candidat
             assert each.grade is not None
             if each.decision is None:
                 assert len(each.grade.trials) <= choosing[-1] < 24
+
+
+def layout_alone(request: ModelRequest) -> str:
+    """First another program, then that one with a comment that changes nothing."""
+    old = "    prompt = " + FIRST
+    comment = "" if "Earlier revisions" not in request.messages[-1].content else "  # the same"
+    return f"Another.\n\n<<<<<<< SEARCH\n{old}\n=======\n    prompt = {OTHER}{comment}\n>>>>>>> REPLACE\n"
+
+
+async def test_a_program_that_differs_in_a_comment_alone_is_not_scored(tmp_path: Path) -> None:
+    found = await adapted(tmp_path, guesser(0.0), layout_alone, rounds=2)
+    again = found.rounds[1].attempts[0]
+    assert again.rollout.candidate is not None and again.grade is None
+    assert again.decision is not None and "it is the program of round 1" in again.decision.reason
+    place = opened(tmp_path, guesser(0.0))
+    assert again.rollout.candidate.id not in {each.harness_id for each in place.store.trials(found.run_id)}
+    assert "it is the program of round 1" in html(page_of(facts_of(place.store, found.run_id)))
+    place.store.close()
