@@ -26,11 +26,11 @@ from loriner.statistics import ALPHA, sign_flip
 
 Scores = np.ndarray
 """Of programs (rows) on questions (columns), 0 or 1."""
-POOLS = (32, 64, 128, 146, 256)
+POOLS = (32, 64, 128, 147, 256)
 RUNS = ((1, 1), (1, 4), (1, 10), (3, 4), (10, 1))
 """Rounds and candidates of a round."""
 BAR_FALSE, BAR_POWER, BAR_TRIALS = 0.05, 0.6, 32 * 11
-DEFAULT = 146
+DEFAULT = 147
 
 
 @dataclass

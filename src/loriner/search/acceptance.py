@@ -40,8 +40,6 @@ _LEAST_BLOCK = 16
 _MOST_BLOCKS = 6
 _MOST_BLOCKS_AFTER_CHOICE = 3
 """Blocks of a test: more of them save trials and cost power, and a chosen leader is seldom dropped."""
-_LUCK = 0.5
-"""A leader that luck brings as far in more than half of the cases is given up."""
 _MOST_FURTHER = 40
 """Further questions up to which a refusal names how many would confirm the leader."""
 
@@ -226,7 +224,7 @@ class _Test:
         figures = f"{seen}; p = {reached:.4f}, asked for <= {allowed:.2g} ({self._which()})"
         if observed > 0 and reached <= allowed:
             return Verdict("accept", f"accepted: {figures}", True)
-        if left and observed > 0 and reached <= _LUCK:
+        if left and observed > 0:
             return Verdict("more", f"ahead: {figures}", True)
         return Verdict("refuse", f"refused: {figures}{_further(law, crossed, observed, at)}", True)
 
