@@ -28,7 +28,11 @@ def difference_text(each: Interval) -> str:
 
 
 def outcome(episode: Episode) -> str:
-    """The verdict on an episode in one sentence."""
+    """The verdict on an episode in a sentence, and in another one what led and was not confirmed."""
+    return " ".join(each for each in (_verdict(episode), unconfirmed(episode)) if each)
+
+
+def _verdict(episode: Episode) -> str:
     if episode.status == "running":
         return _so_far(episode)
     seed, best = episode.seed, episode.best
