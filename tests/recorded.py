@@ -64,6 +64,7 @@ def trial(
         seconds=0.05 + n / 1000,
     )
     return Trial(
+        task="t",
         harness_id=harness.id,
         question_id=f"{split}{n}",
         sample=sample,

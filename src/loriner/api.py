@@ -24,7 +24,7 @@ from loriner.errors import ConfigError, LorinerError
 from loriner.models.meter import Budget
 from loriner.models.named import ModelSpec
 from loriner.models.prices import Price
-from loriner.records import Evaluation, Harness
+from loriner.records import Evaluation, Harness, Score
 from loriner.runtime.levels import NEEDED
 from loriner.search.adapt import adapt as adapt_async
 from loriner.search.episode import Adaptation, Plan, Reason, Round, Standing, planned
@@ -38,7 +38,7 @@ from loriner.tasks.jsonl import from_jsonl
 from loriner.tasks.named import open_task
 from loriner.workspace import Workspace, workspace
 
-__all__ = ["Budget", "LorinerError", "Model", "Price", "Run", "Scored", "Task", "adapt", "evaluate"]
+__all__ = ["Budget", "LorinerError", "Model", "Price", "Run", "Score", "Scored", "Task", "adapt", "evaluate"]
 
 
 class Task:

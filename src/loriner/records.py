@@ -130,9 +130,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One harness on one question once. Owner: `evaluate`."""
+    """One harness on one question once. Owner: `evaluation`."""
 
     harness_id: str
+    task: str
+    """The name of the task: ids of questions are a task's own."""
     question_id: str
     sample: int = 0
     """Which repetition of the same harness on the same question."""
@@ -160,6 +162,7 @@ class Evaluation:
     """A set of trials of one harness. Owner: `evaluate`."""
 
     harness_id: str
+    task: str
     purpose: str
     """`feedback`, `grade` or `test`."""
     trials: tuple[Trial, ...]
@@ -297,10 +300,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A task's verdict on one answer. Owner: `tasks`."""
+    """A task's verdict on one answer, such as `Score(0.4, "date and total are wrong")`. Owner: `tasks`."""
 
     value: float
     """In [0, 1]."""
     detail: str = ""
-    """A word or two for people: `format_miss`, `scorer_error`."""
+    """What is wrong, in words for the proposer: the best feedback there is. Or a code: `format_miss`."""
     extra: Mapping[str, Any] = field(default_factory=dict)

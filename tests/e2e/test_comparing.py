@@ -90,7 +90,7 @@ def test_a_comparison_that_can_show_nothing_says_so_before_and_after(
     why = "with 10 contrasts, 8 questions can never pass, the least is 9, all of them better"
     dry = loriner(*command, "--dry-run")
     assert f"warning: no two modes can be told apart: {why} (--test, --modes)" in dry.stderr
-    assert "warning: nothing will be accepted: with 4 grade questions" in dry.stderr
+    assert "warning: nothing will be accepted: 4 grade questions are too few" in dry.stderr
     assert len(json.loads(loriner(*command, "--dry-run", "--json").stdout)["warnings"]) == 2
     assert stub.calls == []
     done = loriner(*command)

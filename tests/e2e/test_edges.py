@@ -148,7 +148,7 @@ def test_a_test_that_nothing_can_pass_is_told_before_the_rounds(loriner: Command
     sizes = ("--rounds", "10", "-k", "1", "--feedback", "2", "--grade", "4", "--test", "2")
     done = loriner("adapt", str(folder), "--solver", "scripted:echo", *sizes)
     assert done.returncode == 0, done.stderr
-    first = done.stderr.index("nothing will be accepted: with 4 grade questions")
+    first = done.stderr.index("nothing will be accepted: 4 grade questions are too few")
     assert first < done.stderr.index("round 1: ")
 
 

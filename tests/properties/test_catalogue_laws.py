@@ -108,7 +108,7 @@ def offered(source: str, target: str = "red") -> dict[str, str]:
         text = completion(seen(source, target), index)
         if text.startswith("Nothing in the catalogue"):
             return found
-        name = next(entry.name for entry in ENTRIES if text.startswith(entry.note))
+        name = next(entry.name for entry in ENTRIES if text.startswith(f"{entry.title}."))
         _, candidate = revise(Harness(source), text)
         found[name] = candidate.source
     raise AssertionError("the catalogue has no end")

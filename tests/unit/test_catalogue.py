@@ -8,15 +8,17 @@ import pytest
 
 from loriner.harness.contract import from_library, library_names
 from loriner.harness.edits import revise
-from loriner.propose.catalogue import catalogue_proposer, completion, ranked, shape_of
+from loriner.propose.catalogue import catalogue_proposer, completion, ranked
 from loriner.propose.proposer import propose
 from loriner.propose.revisions import ENTRIES
+from loriner.propose.revisions.reading import facts_of, shape_of
 from loriner.records import Fault, PastRevision
 from makers import context, feedback
 
 
 def names(*shown: object, **facts: object) -> list[str]:
-    return [entry.name for entry in ranked(context(*shown, **facts))]  # type: ignore[arg-type]
+    seen = context(*shown, **facts)  # type: ignore[arg-type]
+    return [entry.name for entry in ranked(seen, facts_of(seen))]
 
 
 @pytest.mark.parametrize("library", library_names())
@@ -52,8 +54,13 @@ def test_the_most_frequent_fault_decides() -> None:
 
 
 def test_what_was_tried_comes_last() -> None:
-    note = next(entry.note for entry in ENTRIES if entry.name == "interpreter_loop")
-    past = PastRevision(round=1, summary=note, before=0.0, after=0.0, accepted=False)
+    past = PastRevision(
+        round=1,
+        summary="Interpreter loop. Have the model write a program.",
+        before=0.0,
+        after=0.0,
+        accepted=False,
+    )
     assert names(feedback(Fault.REASONING), history=(past,), round=2)[-1] == "interpreter_loop"
 
 
@@ -71,17 +78,20 @@ def test_a_tool_that_is_not_granted_is_not_used() -> None:
         (["a b", "3"], "line"),
         (["1\n2", "3"], "text"),
         ([], "text"),
+        (["2026-01-31", "1999-12-01"], "date"),
+        (["31.01.2026", "01.12.1999"], "date"),
+        (["yes", "no", "no", "yes"], "choice"),
+        (['{"a": 1}', '{"a": null}'], "json"),
     ],
 )
 def test_the_shape_of_answers(targets: list[str], kind: str) -> None:
-    assert shape_of(targets).kind == kind
+    assert shape_of(targets) == kind
 
 
 async def test_the_answer_is_written_again_in_the_form_that_is_asked_for() -> None:
     seen = context(feedback(Fault.FORMAT, target="red"), harness=from_library("minimal"))
     texts = [completion(seen, index) for index in range(len(ENTRIES))]
-    note = next(entry.note for entry in ENTRIES if entry.name == "answer_in_form")
-    _, revised = revise(seen.harness, next(text for text in texts if text.startswith(note)))
+    _, revised = revise(seen.harness, next(text for text in texts if text.startswith("Answer in form.")))
     prompts = []
 
     def model(prompt: str, **_: object) -> str:

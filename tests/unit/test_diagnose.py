@@ -21,6 +21,7 @@ def trial(
     if status is Status.WRONG and not answer:
         status = Status.NO_ANSWER
     return Trial(
+        task="t",
         harness_id="h",
         question_id="q",
         status=status,

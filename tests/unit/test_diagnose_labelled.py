@@ -35,6 +35,7 @@ def read_trial(row: dict[str, Any]) -> Trial:
     for raw in row["calls"]:
         calls.append(read_call(raw, calls, row["words"]))
     return Trial(
+        task="t",
         harness_id=row["harness"],
         question_id=row["family"],
         status=Status(row["status"]),

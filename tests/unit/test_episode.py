@@ -25,7 +25,7 @@ Mind = Callable[[ModelRequest], str]
 
 def stubborn(request: ModelRequest) -> str:
     """Always the same revision of the seed, and back to the seed from there."""
-    program = request.messages[-1].content
+    program = request.messages[-1].content.split("# Result")[0]
     return EDIT.format(old=FIRST, new=OTHER) if FIRST in program else EDIT.format(old=OTHER, new=FIRST)
 
 

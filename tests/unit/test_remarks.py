@@ -23,6 +23,7 @@ def evaluation(purpose: str, scores: Sequence[float], *, asks: bool = True) -> E
     trials = (
         Trial(
             harness_id=PROGRAM.id,
+            task="t",
             question_id=f"{purpose}{n}",
             status=Status.OK if score == 1 else Status.WRONG,
             score=score,
@@ -30,7 +31,7 @@ def evaluation(purpose: str, scores: Sequence[float], *, asks: bool = True) -> E
         )
         for n, score in enumerate(scores)
     )
-    return Evaluation(harness_id=PROGRAM.id, purpose=purpose, trials=tuple(trials))
+    return Evaluation(harness_id=PROGRAM.id, task="t", purpose=purpose, trials=tuple(trials))
 
 
 def episode(

@@ -14,6 +14,7 @@ def cell(task: str, scores: list[float | None], harness: str = "a") -> Cell:
     call = Call(kind="model", request={}, reply="", prompt_tokens=3, usd=0.5)
     trials = tuple(
         Trial(
+            task="t",
             harness_id="0" * 64,
             question_id=str(number),
             status=Status.WRONG,
@@ -22,7 +23,7 @@ def cell(task: str, scores: list[float | None], harness: str = "a") -> Cell:
         )
         for number, score in enumerate(scores)
     )
-    evaluation = Evaluation(harness_id="0" * 64, purpose="grade", trials=trials)
+    evaluation = Evaluation(harness_id="0" * 64, task="t", purpose="grade", trials=trials)
     return Cell(asked=task, task=task, harness=harness, evaluation=evaluation)
 
 

@@ -111,10 +111,17 @@ async def test_a_dearer_version_gets_more_room(tmp_path: Path) -> None:
 def graded(n_calls: int) -> Evaluation:
     call = Call(kind="model", request={}, reply="yes", prompt_tokens=8, completion_tokens=2, usd=0.5)
     trials = tuple(
-        Trial(harness_id="h", question_id=f"q{i}", status=Status.OK, score=1.0, calls=(call,) * n_calls)
+        Trial(
+            harness_id="h",
+            task="words",
+            question_id=f"q{i}",
+            status=Status.OK,
+            score=1.0,
+            calls=(call,) * n_calls,
+        )
         for i in range(4)
     )
-    return Evaluation(harness_id="h", purpose="grade", trials=trials)
+    return Evaluation(harness_id="h", task="words", purpose="grade", trials=trials)
 
 
 @given(st.integers(1, 40), st.integers(0, 50))

@@ -68,6 +68,7 @@ def show(context: typer.Context, task: ShownArgument) -> None:
     a suite.
     """
     from loriner.cli import documents, render
+    from loriner.harness.contract import GRANTED
     from loriner.tasks.base import SPLITS
     from loriner.tasks.suites import spelt_out
 
@@ -83,7 +84,7 @@ def show(context: typer.Context, task: ShownArgument) -> None:
         "name": opened.name,
         "description": opened.description,
         "seed_harness": opened.seed_harness,
-        "tools": sorted({*opened.tools, "run_python"}),
+        "tools": sorted(GRANTED.union(opened.tools)),
         "questions": counts,
         "example": None if example is None else {"question": example.text, "target": example.target},
     }
@@ -96,7 +97,7 @@ def show(context: typer.Context, task: ShownArgument) -> None:
             [
                 ["description", opened.description],
                 ["starts from", f"library:{opened.seed_harness}"],
-                ["tools", ", ".join(sorted({*opened.tools, "run_python"}))],
+                ["tools", ", ".join(sorted(GRANTED.union(opened.tools)))],
                 *[[f"{split} questions", n] for split, n in counts.items()],
                 ["one question", "none" if example is None else example.text],
                 ["its target", None if example is None else example.target],
@@ -152,6 +153,11 @@ def _check_rows(report: TaskReport) -> list[list[str]]:
             "a constant answer scores",
             f"{_known(report.constant_score, '.3f')} ({report.constant_answer[:60]!r})",
         ],
+        *(
+            []
+            if report.listed_score is None
+            else [["a list of all answers scores", f"{report.listed_score:.3f}"]]
+        ),
         ["median question", f"{report.median_question_length} characters"],
         *[["warning", each] for each in report.warnings],
         ["verdict", "sound" if report.passed else "NOT SOUND"],
@@ -167,17 +173,26 @@ def _known(score: float | None, form: str) -> str:
 def new(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="The new task's name.")],
+    kind: Annotated[
+        str, typer.Option(help="What is asked: qa, classify, extract (a JSON object) or search (documents).")
+    ] = "qa",
+    table: Annotated[
+        Path | None, typer.Option("--from", help="A CSV file with a header; default: sample items.")
+    ] = None,
     folder: Annotated[Path | None, typer.Option(help="Where to write it; default tasks/NAME.")] = None,
 ) -> None:
-    """Writes a task folder that runs as it is: edit its questions and its scorer."""
+    """Writes a task folder that runs as it is: edit its questions, its description and its scorer."""
     from loriner.cli import documents
-    from loriner.tasks.scaffold import scaffold
+    from loriner.errors import ConfigError
+    from loriner.tasks.scaffold import KINDS, scaffold
 
     given: Globals = context.obj
-    written = scaffold(folder or Path("tasks") / name, name)
+    known = next((each for each in KINDS if each == kind), None)
+    if known is None:
+        raise ConfigError(f"--kind {kind!r}: expected one of {', '.join(KINDS)}")
+    written = scaffold(folder or Path("tasks") / name, name, known, table)
     if given.json:
         documents.emit({"task": name, "folder": str(written)})
         return
-    typer.echo(
-        f"wrote {written}: items.jsonl, score.py, task.toml\ncheck it with: loriner tasks check {written}"
-    )
+    held = ", ".join(sorted(each.name for each in written.iterdir()))
+    typer.echo(f"wrote {written}: {held}\ncheck it with: loriner tasks check {written}")

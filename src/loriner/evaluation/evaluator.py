@@ -15,12 +15,14 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from loriner.errors import BudgetReached, InfrastructureError, ModelError, PromptRefused, TaskError
+from loriner.evaluation.examples import examples_tool, feedback_examples
 from loriner.models.base import Model, ModelRequest, call_of, request_of
 from loriner.models.meter import Meter
 from loriner.records import Call, Evaluation, Harness, Question, Score, Status, Trial
 from loriner.runtime.base import CallRefused, Limits, Program, Runtime, Verdict
 from loriner.seeding import derive
 from loriner.store.database import Store
+from loriner.store.exported.nearest import Examples
 from loriner.tasks.base import Digested, Task, Tool
 from loriner.tasks.scorer import FAILURES
 
@@ -43,15 +45,6 @@ def silent(event: str, /, **facts: Any) -> None:
     """An observer that looks away."""
 
 
-def of_task(purpose: str, task: str) -> str:
-    """The purpose of trials in a run over several tasks.
-
-    Ids of questions are a task's own, and a family has the same ones in both settings: without the task, one
-    task's trials would be taken for another's.
-    """
-    return f"{purpose} {task}"
-
-
 @dataclass(slots=True, kw_only=True)
 class Evaluator:
     """Where trials run: a sandbox, a frozen solver, a store and the run they belong to."""
@@ -66,8 +59,6 @@ class Evaluator:
     """Trials in flight."""
     least_temperature: float = 0.0
     """Calls are sampled at this temperature at least: repeating a greedy program would repeat one answer."""
-    several_tasks: bool = False
-    """The run is over several tasks: trials are recorded under their purpose `of_task`."""
     observe: Observer = silent
     meter: Meter = field(default_factory=Meter)
     """Counts the trials; its caps on calls and money are the solver's affair."""
@@ -76,6 +67,8 @@ class Evaluator:
     )
     _held: set[str] = field(default_factory=set)
     """Tasks that were held against what the run began with."""
+    _examples: dict[str, Examples] = field(default_factory=dict)
+    """By task, made at the first trial."""
 
     async def evaluate(
         self, task: Task, harness: Harness, questions: Sequence[Question], *, purpose: str, samples: int = 1
@@ -88,8 +81,6 @@ class Evaluator:
             TaskError: the task is not the one that the run began with.
         """
         await self._hold(task)
-        if self.several_tasks:
-            purpose = of_task(purpose, task.name)
         key = (task.name, harness.id, purpose, tuple(question.id for question in questions), samples)
         running = self._shared.get(key)
         if running is None:
@@ -109,17 +100,28 @@ class Evaluator:
         self, task: Task, harness: Harness, questions: Sequence[Question], *, purpose: str
     ) -> Evaluation:
         """What the run has scored of this evaluation; its trials may be fewer than the questions, or none."""
-        recorded = of_task(purpose, task.name) if self.several_tasks else purpose
-        known = self.store.trials(self.run_id, harness_id=harness.id, purpose=recorded, with_calls=True)
+        known = self.store.trials(
+            self.run_id, harness_id=harness.id, task=task.name, purpose=purpose, with_calls=True
+        )
         scored = {each.question_id: each for each in known if each.score is not None and not each.sample}
         trials = tuple(scored[each.id] for each in questions if each.id in scored)
-        return Evaluation(harness_id=harness.id, purpose=recorded, trials=trials, level=self.runtime.level)
+        return Evaluation(
+            harness_id=harness.id, task=task.name, purpose=purpose, trials=trials, level=self.runtime.level
+        )
 
     def seconds_a_trial(self, harness_id: str) -> float:
         """Wall time of this run's evaluations of a program, over their trials; 0 where none was run."""
         found = [each.data for each in self.store.events(self.run_id, "evaluated")]
         its = [each for each in found if each["harness"] == harness_id and each.get("n")]
         return float(sum(each["seconds"] for each in its) / max(1, sum(each["n"] for each in its)))
+
+    def tools(self, task: Task, question: Question) -> Mapping[str, Tool]:
+        """What a program may call on the host while it answers the question: the task's own tools, and
+        `examples`, unless the task has one of that name itself.
+        """
+        if task.name not in self._examples:
+            self._examples[task.name] = feedback_examples(task)
+        return {"examples": examples_tool(self._examples[task.name], question), **task.tools}
 
     async def _hold(self, task: Task) -> None:
         """Notes once what the scores of a task rest on, or finds it as the run noted it before.
@@ -171,7 +173,11 @@ class _Batch:
     async def run(self) -> Evaluation:
         self.gate = asyncio.Semaphore(self.lab.concurrency)
         known = self.lab.store.trials(
-            self.lab.run_id, harness_id=self.harness.id, purpose=self.purpose, with_calls=True
+            self.lab.run_id,
+            harness_id=self.harness.id,
+            task=self.task.name,
+            purpose=self.purpose,
+            with_calls=True,
         )
         self.done = {(trial.question_id, trial.sample): trial for trial in known if trial.score is not None}
         wanted = [(question, sample) for sample in range(self.samples) for question in self.questions]
@@ -190,7 +196,11 @@ class _Batch:
             raise self.stopped
         trials = tuple(self.done[question.id, sample] for question, sample in wanted)
         evaluation = Evaluation(
-            harness_id=self.harness.id, purpose=self.purpose, trials=trials, level=self.lab.runtime.level
+            harness_id=self.harness.id,
+            task=self.task.name,
+            purpose=self.purpose,
+            trials=trials,
+            level=self.lab.runtime.level,
         )
         if evaluation.n_infra_errors > MAX_INFRA_SHARE * len(trials):
             raise self._infrastructure(trials)
@@ -263,9 +273,10 @@ class _Batch:
     async def _trial(self, question: Question, sample: int) -> Trial:
         lab = self.lab
         seed = derive(lab.seed, "trial", question.id, sample)
+        tools = lab.tools(self.task, question)
         services = TrialServices(
             solver=lab.solver,
-            tools=self.task.tools,
+            tools=tools,
             seed=seed,
             call_s=lab.limits.call_s,
             least_temperature=lab.least_temperature,
@@ -273,7 +284,7 @@ class _Batch:
         program = Program(
             source=self.harness.source,
             question=question.text,
-            tools=frozenset({*self.task.tools, "run_python"}),
+            tools=frozenset({*tools, "run_python"}),
             seed=seed,
         )
         try:
@@ -283,13 +294,16 @@ class _Batch:
             await self._keep_cut(question, sample, tuple(services.calls))
             raise
         self.unloadable += verdict.status is Status.CRASHED and verdict.stage == "import"
-        return _as_trial(self.harness, question, sample, verdict, score, tuple(services.calls))
+        return _as_trial(
+            self.harness, question, self.task.name, sample, verdict, score, tuple(services.calls)
+        )
 
     async def _keep_cut(self, question: Question, sample: int, calls: tuple[Call, ...]) -> None:
         """Records what a trial had paid for when it was cut off, so that the run's bill is whole."""
         if any(call.kind == "model" and not call.cached for call in calls):
             cut = Trial(
                 harness_id=self.harness.id,
+                task=self.task.name,
                 question_id=question.id,
                 sample=sample,
                 status=Status.INFRA_ERROR,
@@ -316,6 +330,7 @@ class _Batch:
         await self._keep(
             Trial(
                 harness_id=self.harness.id,
+                task=self.task.name,
                 question_id=question.id,
                 sample=sample,
                 status=Status.SKIPPED_AFTER_CRASH,
@@ -361,6 +376,7 @@ def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
 def _as_trial(
     harness: Harness,
     question: Question,
+    task: str,
     sample: int,
     verdict: Verdict,
     score: Score | None,
@@ -374,6 +390,7 @@ def _as_trial(
         detail = score.detail
     return Trial(
         harness_id=harness.id,
+        task=task,
         question_id=question.id,
         sample=sample,
         status=status,

@@ -6,6 +6,7 @@ import difflib
 import hashlib
 import inspect
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from itertools import islice
 
 from loriner.diagnosis.faults import Diagnosis, diagnose
 from loriner.errors import EditError
+from loriner.harness.contract import GRANTED
 from loriner.harness.edits import parse
 from loriner.records import (
     Context,
@@ -41,7 +43,7 @@ class Brief:
 
 
 def brief_of(task: str, description: str, tools: Mapping[str, object] | Iterable[str]) -> Brief:
-    """The brief of a task: `run_python` is granted with every task.
+    """The brief of a task, with the tools that are granted with every task.
 
     Where `tools` maps names to functions, these say themselves how they are called.
     """
@@ -49,7 +51,7 @@ def brief_of(task: str, description: str, tools: Mapping[str, object] | Iterable
     return Brief(
         task=task,
         description=description,
-        tools=tuple(sorted({*tools, "run_python"})),
+        tools=tuple(sorted(GRANTED.union(tools))),
         tool_help={name: _how_called(name, functions[name]) for name in sorted(functions)},
     )
 
@@ -62,7 +64,8 @@ def _how_called(name: str, function: object) -> str:
     if first.startswith(f"{name}("):
         return first
     try:
-        call = f"{name}{inspect.signature(function)}"  # type: ignore[arg-type]
+        signature = str(inspect.signature(function))  # type: ignore[arg-type]
+        call = name + re.sub(r"(: |-> )'([^']*)'", r"\1\2", signature)  # postponed annotations are texts
     except (TypeError, ValueError):
         call = f"{name}(...)"
     return f"{call}: {first}" if first else call

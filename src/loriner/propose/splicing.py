@@ -55,6 +55,11 @@ def with_import(source: str, line: str) -> str:
     return "".join(lines[:at]) + gap * bool(at) + line + "\n" + after + "".join(lines[at:])
 
 
+def with_tool(source: str, tool: str) -> str:
+    """The program with the import of a tool, which it may have already."""
+    return source if tool in imported(source) else with_import(source, f"from tools import {tool}")
+
+
 def functions(source: str) -> set[str]:
     """The names of all functions of the program."""
     return {node.name for node in ast.walk(program_tree(source)) if isinstance(node, ast.FunctionDef)}

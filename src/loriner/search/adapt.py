@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from loriner.diagnosis.memorised import check as check_memorised
 from loriner.errors import BudgetReached
 from loriner.evaluation.constant_baseline import constant_baseline
 from loriner.evaluation.evaluator import Evaluator
 from loriner.models.meter import Need
 from loriner.propose.context import brief_of, make_context
 from loriner.propose.proposer import Proposer
-from loriner.records import Context, Evaluation, Failure, Harness, PastRevision, Question, target_texts
+from loriner.records import Context, Evaluation, Failure, Harness, PastRevision, Question
 from loriner.search.allowance import Bill
 from loriner.search.drawing import Draws
 from loriner.search.ending import Ending
@@ -25,6 +24,7 @@ from loriner.search.episode import Adaptation, Plan, Round, Stop
 from loriner.search.feedback import Windows, failing
 from loriner.search.grading import Grading
 from loriner.search.history import Start
+from loriner.search.memory import memorised
 from loriner.search.record import Record, past
 from loriner.search.reserve import for_sealed
 from loriner.search.selection import Selection
@@ -222,11 +222,5 @@ class _Episode:
 
     def _memorised(self, candidate: Harness) -> Failure | None:
         """Why the candidate is refused unscored: it holds answers instead of working them out."""
-        known = [
-            (answer, each.text)
-            for each in (*self.feedback, *self.grade)
-            for answer in target_texts(each.target)
-        ]
-        answers, questions = zip(*known, strict=True)
-        found = check_memorised(candidate.source, answers, questions, baseline=self.seed.source)
-        return None if found is None else Failure("memorised", found.message)
+        sealed = [*self.grade, *self.test]
+        return memorised(candidate, self.seed, sealed=sealed, shown=self.feedback)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from loriner.config import changed
 from loriner.errors import ConfigError, HarnessError, LorinerError, TaskError
 from loriner.evaluation.constant_baseline import constant_baseline
-from loriner.evaluation.evaluator import Evaluator, of_task
+from loriner.evaluation.evaluator import Evaluator
 from loriner.records import Call, Evaluation, Harness, Question, Trial, Usage
 from loriner.statistics import Interval, interval, stratified
 from loriner.tasks.base import Split, Task
@@ -138,7 +138,8 @@ async def fill(opened: Workspace, plan: Plan, lab: Evaluator) -> Sheet:
     for name in plan.harnesses:
         if name.startswith("library:") or name.endswith(".py"):
             opened.harness(name)
-    cells = [cell for task in plan.tasks for cell in await _Row(opened, plan, lab, task).cells()]
+    opened_as: dict[str, str] = {}
+    cells = [cell for task in plan.tasks for cell in await _Row(opened, plan, lab, task, opened_as).cells()]
     sheet = Sheet(run_id=lab.run_id, solver=lab.solver.name, plan=plan, cells=tuple(cells))
     if all(cell.error for cell in cells):
         raise next(iter(sheet.errors.values()))
@@ -153,12 +154,15 @@ class _Row:
     plan: Plan
     lab: Evaluator
     asked: str
+    opened_as: dict[str, str]
+    """What each task so far was asked for as, by its own name: trials are known by that."""
     questions: Sequence[Question] = field(default_factory=list)
 
     async def cells(self) -> list[Cell]:
         try:
             task = task_of(changed(self.opened.settings, adapt={"task": self.asked}))
             try:
+                self._require_own_name(task)
                 self.questions = task.questions(self.plan.split)[: self.plan.limit]
                 baseline = await self._baseline(task)
                 return [await self._cell(task, baseline, each) for each in self.plan.harnesses]
@@ -178,10 +182,15 @@ class _Row:
             task,
             harness,
             self.questions,
-            purpose=of_task(self.plan.split, self.asked),
+            purpose=self.plan.split,
             samples=self.plan.samples,
         )
         return Cell(asked=self.asked, harness=name, task=task.name, evaluation=evaluation, baseline=baseline)
+
+    def _require_own_name(self, task: Task) -> None:
+        other = self.opened_as.setdefault(task.name, self.asked)
+        if other != self.asked:
+            raise TaskError(f"{other} and {self.asked} are both called {task.name}: rename one of them")
 
     def _harness(self, task: Task, name: str) -> Harness:
         return self.opened.harness(f"library:{task.seed_harness}" if name == OWN_SEED else name, task.name)
