@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from loriner.records import Evaluation, Harness, Rollout, Trial, Usage
-from loriner.search.episode import Adaptation, Attempt, Standing
+from loriner.search.episode import Adaptation, Attempt, Standing, Stop
 from loriner.search.remarks import remarks
 from loriner.statistics import Interval, interval
 from loriner.store.runs import RunRow
@@ -99,7 +99,7 @@ def adaptation(episode: Adaptation, solver: str, spent: Usage) -> dict[str, Any]
         "seed": standing(episode.seed),
         "best": standing(episode.best),
         "candidate": None if episode.candidate is None else unconfirmed(episode.candidate),
-        "stopped": {"reason": episode.stopped.reason, "why": episode.stopped.why},
+        "stopped": stop(episode.stopped),
         "constant": _of_scores(episode.start.constant_scores),
         "copied": _of_scores(episode.start.copied_scores),
         "remarks": remarks(episode),
@@ -113,6 +113,11 @@ def adaptation(episode: Adaptation, solver: str, spent: Usage) -> dict[str, Any]
         ],
         "usage": usage(spent),
     }
+
+
+def stop(each: Stop) -> dict[str, Any]:
+    """Why a search ended, and what a cap kept from being scored."""
+    return {"reason": each.reason, "why": each.why, "missing": list(each.missing)}
 
 
 def standing(each: Standing) -> dict[str, Any]:
