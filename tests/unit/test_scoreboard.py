@@ -62,6 +62,18 @@ def test_usage_counts_model_calls_only():
     assert (used.calls, used.prompt_tokens, used.usd) == (2, 6, 1.0)
 
 
+def test_a_task_asked_for_by_its_name_is_a_single_one_and_a_suite_is_not():
+    assert Board(suite="x", tasks=("x",)).single
+    assert not Board(suite="mine", tasks=("x",)).single
+    assert not Board(suite="x", tasks=("x",), harnesses=("a", "b")).single
+
+
+def test_the_bar_is_for_every_harness_and_nan_is_above_nothing():
+    made = scoreboard(cell("x", [1.0]), cell("y", [0.0]))
+    assert made.reaches(0.5) and not made.reaches(0.51) and not made.reaches(float("nan"))
+    assert not scoreboard(cell("x", [None])).reaches(0.0)
+
+
 def test_several_harnesses_on_many_tasks_stand_in_tables_of_a_few_tasks_each():
     tasks = [f"task{number}" for number in range(WIDEST + 1)]
     cells = tuple(cell(task, [score], name) for task in tasks for name, score in (("a", 0.0), ("b", 1.0)))

@@ -65,7 +65,10 @@ def _by_task(filled: Scoreboard, harness: str) -> Table:
 def _with_id(filled: Scoreboard, harness: str) -> str:
     """The name of a harness, with its id where it is the same program on every task."""
     ids = {cell.evaluation.harness_id[:12] for cell in filled.of(harness) if cell.evaluation}
-    return harness if len(ids) != 1 or harness.startswith(min(ids)) else f"{harness} ({min(ids)})"
+    if len(ids) != 1:
+        return harness
+    (shared,) = ids
+    return shared if harness.startswith(shared) else f"{harness} ({shared})"
 
 
 def _beside(cell: Cell) -> list[str]:
