@@ -179,9 +179,9 @@ async def fill(
     known = _programs(opened.store, resume or (None if anew else parent))
     shared = _shared(opened, board, known)
     rows = [_Row(opened, board, task, known, shared) for task in board.tasks]
-    if len(rows) == 1:
-        rows[0].require()  # a mistyped name leaves no run behind
     try:
+        if len(rows) == 1:
+            rows[0].require()  # a mistyped name leaves no run behind
         with opened.run("evaluate", resume=resume, parent=parent) as (run_id, summary):
             lab = opened.evaluator(run_id, solver, observe)
             for name, harness in shared.items():
@@ -267,14 +267,16 @@ class _Row:
             baseline = await self._baseline(task)
             return [await self._cell(lab, task, baseline, name) for name in self.board.harnesses]
         except _OF_ONE_TASK as error:
-            return [self._failed(lab, name, error) for name in self.board.harnesses]
+            self._say(lab, f"{self.asked}: {error}")
+            return [self._failed(name, error) for name in self.board.harnesses]
         finally:
             await self.close()
 
     async def _cell(self, lab: Evaluator, task: Task, baseline: Baseline, name: str) -> Cell:
         harness = self.found[name]
         if isinstance(harness, LorinerError):
-            return self._failed(lab, name, harness)
+            self._say(lab, f"{self.asked}, {name}: {harness}")
+            return self._failed(name, harness)
         if name not in self.shared:
             await _note(lab, task.name, name, harness)
         evaluation = await lab.evaluate(
@@ -308,8 +310,12 @@ class _Row:
             copied_scores=tuple(found.copied_scores.values()),
         )
 
-    def _failed(self, lab: Evaluator, harness: str, error: LorinerError) -> Cell:
-        lab.observe("note", text=f"{self.asked}, {harness}: {error}")
+    def _say(self, lab: Evaluator, text: str) -> None:
+        """Tells of an error while other cells are scored; that of a lone cell is what the run ends with."""
+        if len(self.board.tasks) * len(self.board.harnesses) > 1:
+            lab.observe("note", text=text)
+
+    def _failed(self, harness: str, error: LorinerError) -> Cell:
         return Cell(asked=self.asked, harness=harness, task=self.asked, error=error)
 
     async def close(self) -> None:
