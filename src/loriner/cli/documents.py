@@ -54,22 +54,6 @@ def trial(each: Trial) -> dict[str, Any]:
     }
 
 
-def evaluation(
-    run: str, task: str, harness: str, solver: str, each: Evaluation, spent: Usage
-) -> dict[str, Any]:
-    return {
-        "run": run,
-        "task": task,
-        "harness": harness,
-        "solver": solver,
-        "level": each.level,
-        "score": score(each),
-        "infra_errors": each.n_infra_errors,
-        "trials": [trial(one) for one in each.trials],
-        "usage": usage(spent),
-    }
-
-
 def proposals(
     run: str, task: str, proposer: str, harness: Harness, rollouts: Sequence[Rollout]
 ) -> dict[str, Any]:

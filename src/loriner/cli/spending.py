@@ -74,7 +74,7 @@ def _unheard(now: Settings, then: Settings) -> list[str]:
     from loriner.config import Settings
 
     default, was = _leaves(Settings()), _leaves(then)
-    if was["evaluate.suite"] is None:  # `evaluate` on one task keeps its name where `adapt` does
+    if was["evaluate.suite"] is None:  # a run that kept its task where `adapt` does
         was["evaluate.suite"] = was["adapt.task"]
     return [
         f"{name} stays {was.get(name)}, not {value}"
