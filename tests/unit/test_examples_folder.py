@@ -1,4 +1,4 @@
-"""The ordinary tasks of `examples/`: sound, none won by a constant or by copying, scorers that say what is wrong."""
+"""The ordinary tasks of `examples/`: sound, won by no constant, with a scorer that says what is wrong."""
 
 from __future__ import annotations
 
