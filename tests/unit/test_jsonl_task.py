@@ -7,13 +7,15 @@ import math
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from loriner.errors import TaskError
 from loriner.records import Score
 from loriner.tasks.base import SPLITS, Task
 from loriner.tasks.jsonl import from_jsonl, load_folder
 from loriner.tasks.scorer import ScorerFailed
-from loriner.tasks.splits import read_shares, split_of
+from loriner.tasks.splits import FEW, by_hash, read_shares, split_of
 
 GOOD = {"id": "a", "question": "2+2?", "answer": "4", "level": 3}
 
@@ -108,11 +110,47 @@ def test_windows_files_and_line_separators_inside_text(tmp_path):
 
 
 def test_new_lines_move_no_old_one(tmp_path):
-    before = from_jsonl(write(tmp_path / "a.jsonl", *many(50)), equal)
-    after = from_jsonl(write(tmp_path / "b.jsonl", *reversed(many(90))), equal)
+    before = from_jsonl(write(tmp_path / "a.jsonl", *many(FEW + 10)), equal)
+    after = from_jsonl(write(tmp_path / "b.jsonl", *reversed(many(2 * FEW))), equal)
     for split in SPLITS:
         old = {question.id for question in before.questions(split)}
-        assert old == {question.id for question in after.questions(split) if int(question.id) < 50}
+        assert old == {question.id for question in after.questions(split) if int(question.id) < FEW + 10}
+
+
+@given(n=st.integers(3, 120), first=st.integers(5, 60), second=st.integers(5, 35))
+def test_few_items_have_exactly_their_shares(n, first, second):
+    shares = {"feedback": first / 100, "grade": second / 100, "test": 1 - (first + second) / 100}
+    splits = by_hash(many(n), shares)
+    for split, share in shares.items():
+        assert abs(len(splits[split]) - n * share) <= 1
+    assert splits == by_hash(list(reversed(many(n))), shares)
+
+
+def test_a_line_may_name_its_split(tmp_path):
+    named = [
+        {**item, "split": word} for item, word in zip(many(30), ["train", "val", "test"] * 10, strict=True)
+    ]
+    task = from_jsonl(write(tmp_path / "t.jsonl", *named), equal)
+    assert [sorted(int(q.id) % 3 for q in task.questions(split)) for split in SPLITS] == [
+        [0] * 10,
+        [1] * 10,
+        [2] * 10,
+    ]
+    half = from_jsonl(write(tmp_path / "h.jsonl", *named[:10], *many(30)[10:]), equal)
+    assert {int(q.id) for q in half.questions("test")} >= {2, 5, 8}
+    assert sum(len(half.questions(split)) for split in SPLITS) == 30
+
+
+@pytest.mark.parametrize("word", ["tset", "", 3, None, ["test"]])
+def test_a_split_that_does_not_exist_is_refused_with_its_line(tmp_path, word):
+    with pytest.raises(TaskError, match=r"line 2: 'split' is .*expected one of train, val"):
+        from_jsonl(write(tmp_path / "t.jsonl", many(2)[0], {**many(2)[1], "split": word}), equal)
+
+
+def test_one_question_in_two_named_splits_is_refused(tmp_path):
+    one, other = {**GOOD, "split": "train"}, {**GOOD, "id": "again", "split": "test"}
+    with pytest.raises(TaskError, match=r"'again' \(test\) have the same question"):
+        from_jsonl(write(tmp_path / "t.jsonl", one, other), equal)
 
 
 def test_shares_are_met_about(tmp_path):

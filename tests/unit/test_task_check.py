@@ -61,10 +61,55 @@ async def test_a_scorer_that_pays_for_nothing_is_told(tmp_path):
     assert report.empty_score == 1.0
 
 
-async def test_targets_of_other_kinds_are_not_checked(tmp_path):
-    report = await check(task(tmp_path, lambda item, answer: 0.0, answers=[{"rows": 2}]))
-    assert (report.n_checked, report.passed, report.constant_answer) == (0, True, "")
-    assert report.warnings == ("no right answer is text, so the scorer was tried on none of them",)
+async def test_objects_are_tried_as_json(tmp_path):
+    def same(item, answer):
+        return float(json.loads(answer or "null") == item["answer"])
+
+    report = await check(task(tmp_path, same, answers=[{"rows": 2}, {"rows": 3}]))
+    assert (report.n_checked, report.passed, report.constant_answer) == (60, True, '{"rows": 3}')
+    assert not any("JSON" in each for each in report.warnings)
+
+    def half(item, answer):
+        return same(item, answer) * (item["answer"]["rows"] == 2)
+
+    wrong = await check(task(tmp_path, half, answers=[{"rows": 2}, {"rows": 3}]))
+    assert "30 of 60 right answers do not score 1" in wrong.faults[0]
+
+
+async def test_objects_that_no_reply_could_be_tried_for_are_a_warning(tmp_path):
+    report = await check(task(tmp_path, lambda item, answer: 0.0, answers=[{"rows": 2}, [["a"], ["b"]]]))
+    assert report.passed
+    assert "as JSON text none of them scores 1" in report.warnings[0]
+
+
+async def test_a_constant_that_wins_is_a_warning(tmp_path):
+    report = await check(task(tmp_path, lambda item, answer: item["answer"] == answer))
+    assert "always answering 'yes' scores 0.75" in report.warnings[0]
+    even = await check(task(tmp_path, lambda item, answer: item["answer"] == answer, answers="abcd"))
+    assert not any("always answering" in each for each in even.warnings)
+
+
+async def test_a_scorer_that_a_list_of_all_answers_wins_is_a_warning(tmp_path):
+    report = await check(
+        task(tmp_path, lambda item, answer: item["answer"] in answer.split(), answers="abcd")
+    )
+    assert report.listed_score == 1.0
+    assert "lists all right answers scores 1.00" in report.warnings[0]
+    whole = await check(task(tmp_path, lambda item, answer: item["answer"] == answer, answers="abcd"))
+    assert whole.listed_score == 0.0 and not any("lists all" in each for each in whole.warnings)
+
+
+async def test_splits_that_are_too_small_are_a_warning(tmp_path):
+    items = [{"id": i, "question": f"question {i}", "answer": "abc"[i % 3]} for i in range(20)]
+    report = await check(
+        from_jsonl(written(tmp_path / "t.jsonl", items), lambda item, answer: answer == item["answer"])
+    )
+    assert report.passed and report.n == {"feedback": 6, "grade": 6, "test": 8}
+    assert [each.split(",")[0] for each in report.warnings] == [
+        "6 feedback questions",
+        "6 grade questions",
+        "8 test questions",
+    ]
 
 
 async def test_lists_and_numbers_have_a_text(tmp_path):
@@ -124,7 +169,8 @@ async def test_copies_are_counted_and_do_no_harm(tmp_path):
     report = await check(asked_again(tmp_path, "a", "a", "a"))
     assert (report.passed, report.n_copies) == (True, 2)
     assert "2 questions repeat" in report.warnings[0] and "independent" in report.warnings[0]
-    assert (await check(task(tmp_path, lambda item, answer: item["answer"] == answer))).warnings == ()
+    none = await check(task(tmp_path, lambda item, answer: item["answer"] == answer, answers="abcd"))
+    assert not any("repeat" in each for each in none.warnings)
 
 
 def in_worker(tmp_path, body):

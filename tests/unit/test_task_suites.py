@@ -11,7 +11,7 @@ from loriner.tasks.base import SPLITS
 from loriner.tasks.check import check
 from loriner.tasks.families import FAMILIES, RUNS_ANSWERS, WITHOUT_GOLD, WON_BY_WRONG_ANSWERS
 from loriner.tasks.named import open_task
-from loriner.tasks.scaffold import scaffold
+from loriner.tasks.scaffold import KINDS, scaffold
 from loriner.tasks.suites import FAMILY_SUITES, SUITES, families_of, spelt_out, split_names, task_names
 
 
@@ -68,14 +68,59 @@ def test_a_suite_is_no_task(tmp_path):
         open_task("rg-unseen", home=tmp_path)
 
 
-async def test_a_scaffold_runs_as_it_is(tmp_path):
-    folder = scaffold(tmp_path / "tasks" / "mine", "mine")
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_scaffold_runs_as_it_is(tmp_path, kind):
+    folder = scaffold(tmp_path / "tasks" / "mine", "mine", kind)
     task = open_task(str(folder), home=tmp_path)
     assert task.name == "mine"
-    assert all(len(task.questions(split)) >= 2 for split in SPLITS)
+    assert [len(task.questions(split)) for split in SPLITS] == [5, 6, 5]
+    if kind == "search":
+        found = await task.tools["search"](query="When does it open on Saturdays?", k=2)
+        assert (len(found), found[0]["title"]) == (2, "Opening hours")
     report = await check(task)
-    assert report.passed
+    assert report.passed, report.faults
     assert report.n_checked == 16
+
+
+async def test_a_table_becomes_a_task(tmp_path):
+    rows = "Text,category,split\n" + "".join(f'"message {i}, really",{"ab"[i % 2]},\n' for i in range(20))
+    (tmp_path / "t.csv").write_text(rows + '"sealed\none",a,test\n')
+    folder = scaffold(tmp_path / "mine", "mine", "classify", tmp_path / "t.csv")
+    task = open_task(str(folder), home=tmp_path)
+    assert "one label: a, b" in task.description
+    assert "sealed\none" in {question.text for question in task.questions("test")}
+    assert sum(len(task.questions(split)) for split in SPLITS) == 21
+    assert (await check(task)).passed
+
+
+async def test_further_columns_are_the_fields_of_an_object(tmp_path):
+    (tmp_path / "t.csv").write_text(
+        "id;body;total;currency\n" + "".join(f"r{i};pay {i};{i};EUR\n" for i in range(20))
+    )
+    folder = scaffold(tmp_path / "mine", "mine", "extract", tmp_path / "t.csv")
+    task = open_task(str(folder), home=tmp_path)
+    assert {"total": "3", "currency": "EUR"} in [q.target for split in SPLITS for q in task.questions(split)]
+    assert "keys total, currency" in task.description
+    assert (await check(task)).passed
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "has no row"),
+        ("question,answer\n", "has no row"),
+        ("a,b\n1,2\n", "no column for what is asked: expected one called question, text.*found a, b"),
+        ("question,b\n1,2\n", "no column for the right answer.*found b"),
+        ("question,answer\nx,\n", "row 1: the column 'answer' is empty"),
+        ("question,answer\n ,y\n", "row 1: the column 'question' is empty"),
+        ("question,answer\nx\n", "row 1: the column 'answer' is empty"),
+    ],
+)
+def test_a_table_that_holds_no_items_is_refused(tmp_path, text, words):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(TaskError, match=words):
+        scaffold(tmp_path / "mine", "mine", "qa", tmp_path / "t.csv")
+    assert not (tmp_path / "mine").exists()
 
 
 def test_a_scaffold_overwrites_nothing(tmp_path):

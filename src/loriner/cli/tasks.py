@@ -152,6 +152,11 @@ def _check_rows(report: TaskReport) -> list[list[str]]:
             "a constant answer scores",
             f"{_known(report.constant_score, '.3f')} ({report.constant_answer[:60]!r})",
         ],
+        *(
+            []
+            if report.listed_score is None
+            else [["a list of all answers scores", f"{report.listed_score:.3f}"]]
+        ),
         ["median question", f"{report.median_question_length} characters"],
         *[["warning", each] for each in report.warnings],
         ["verdict", "sound" if report.passed else "NOT SOUND"],
@@ -167,17 +172,26 @@ def _known(score: float | None, form: str) -> str:
 def new(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="The new task's name.")],
+    kind: Annotated[
+        str, typer.Option(help="What is asked: qa, classify, extract (a JSON object) or search (documents).")
+    ] = "qa",
+    table: Annotated[
+        Path | None, typer.Option("--from", help="A CSV file with a header; default: sample items.")
+    ] = None,
     folder: Annotated[Path | None, typer.Option(help="Where to write it; default tasks/NAME.")] = None,
 ) -> None:
-    """Writes a task folder that runs as it is: edit its questions and its scorer."""
+    """Writes a task folder that runs as it is: edit its questions, its description and its scorer."""
     from loriner.cli import documents
-    from loriner.tasks.scaffold import scaffold
+    from loriner.errors import ConfigError
+    from loriner.tasks.scaffold import KINDS, scaffold
 
     given: Globals = context.obj
-    written = scaffold(folder or Path("tasks") / name, name)
+    known = next((each for each in KINDS if each == kind), None)
+    if known is None:
+        raise ConfigError(f"--kind {kind!r}: expected one of {', '.join(KINDS)}")
+    written = scaffold(folder or Path("tasks") / name, name, known, table)
     if given.json:
         documents.emit({"task": name, "folder": str(written)})
         return
-    typer.echo(
-        f"wrote {written}: items.jsonl, score.py, task.toml\ncheck it with: loriner tasks check {written}"
-    )
+    held = ", ".join(sorted(each.name for each in written.iterdir()))
+    typer.echo(f"wrote {written}: {held}\ncheck it with: loriner tasks check {written}")

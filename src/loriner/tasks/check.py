@@ -1,9 +1,10 @@
 """Whether a task keeps its promises: each split has questions, right answers score 1, and no two questions
-contradict each other; and what an empty or a constant answer earns.
+contradict each other; and what an empty answer, a constant answer and a list of all answers earn.
 """
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,12 @@ from loriner.tasks.items import right_text
 from loriner.tasks.scorer import SCORER_ERROR, SCORER_TIMEOUT, ScorerFailed, said
 from loriner.tasks.splits import question_key
 
+LEAST: Mapping[Split, int] = {"feedback": 8, "grade": 24, "test": 20}
+"""Questions of each split below which it is worth a warning. Source: docs/statistics.md."""
+EASY = 0.5
+"""Score from which a constant answer, or a list of all answers, is worth a warning."""
+N_LISTED = 40
+"""Distinct right answers, at most, that are listed in one reply to try the scorer."""
 MAX_FAILURES = 3
 """So often may the scorer raise on a right answer, or run out of time on any, before it is asked no more."""
 
@@ -53,7 +60,9 @@ class TaskReport:
     seed_fault: str
     """Why its seed harness cannot be used; empty where it can."""
     n_right: int
-    """Questions whose right answer is text."""
+    """Questions whose right answer can be written as a reply."""
+    as_json: bool
+    """Whether right answers are objects or lists of them, which were tried as JSON text."""
     n_checked: int
     """Those whose right answer was scored: all, unless the scorer failed `MAX_FAILURES` times before."""
     wrong_gold: tuple[WrongGold, ...]
@@ -68,6 +77,8 @@ class TaskReport:
     """The right answer seen most often on the feedback questions."""
     constant_score: float | None
     """The mean score on the checked questions of always giving it; None: not all were asked."""
+    listed_score: float | None
+    """The mean score of a reply that lists all right answers; None: too many, or not all were asked."""
     median_question_length: int
     """In characters."""
 
@@ -95,7 +106,24 @@ class TaskReport:
         """What does not speak against it but should be known."""
         found = []
         if not self.n_right:
-            found.append("no right answer is text, so the scorer was tried on none of them")
+            found.append("no right answer can be written as a reply, so the scorer was tried on none of them")
+        elif self._json_refused:
+            found.append(
+                "the right answers are objects, and as JSON text none of them scores 1: the scorer could not "
+                "be tried; if answers have another form, say which in the description"
+            )
+        if self.constant_score is not None and self.constant_score >= EASY:
+            found.append(
+                f"always answering {self.constant_answer[:40]!r} scores {self.constant_score:.2f}: a harness "
+                "is worth something only above that"
+            )
+        if self.listed_score is not None and self.listed_score >= max(
+            EASY, (self.constant_score or 0) + 0.01
+        ):
+            found.append(
+                f"a reply that lists all right answers scores {self.listed_score:.2f}: the scorer looks for "
+                "the answer anywhere in the reply; compare the whole answer"
+            )
         if self.n_copies:
             found.append(
                 f"{self.n_copies} questions repeat another one with the same answer; the intervals count "
@@ -106,10 +134,20 @@ class TaskReport:
                 f"the scorer failed on {MAX_FAILURES} answers and was asked no more; each answer on which it "
                 "runs out of time holds a run up"
             )
+        found += [
+            f"{n} {split} questions, fewer than {LEAST[split]}: {_TOO_FEW[split]}; add items, or change the "
+            "shares"
+            for split, n in self.n.items()
+            if 0 < n < LEAST[split]
+        ]
         return tuple(found)
 
+    @property
+    def _json_refused(self) -> bool:
+        return self.as_json and 0 < self.n_checked == len(self.wrong_gold)
+
     def _gold_faults(self) -> list[str]:
-        if not self.wrong_gold:
+        if not self.wrong_gold or self._json_refused:
             return []
         if self.n_checked < self.n_right:
             return [
@@ -118,6 +156,13 @@ class TaskReport:
             ]
         wrong = f"{len(self.wrong_gold)} of {self.n_checked} right answers do not score 1"
         return [f"{wrong}: mend the scorer or the answers"]
+
+
+_TOO_FEW: Mapping[Split, str] = {
+    "feedback": "a proposer sees few kinds of failure",
+    "grade": "only a large gain can be confirmed",
+    "test": "the final interval is wide",
+}
 
 
 async def check(
@@ -155,6 +200,7 @@ async def _check(task: Task, limit: int | None, seed_fault: str, told: Told) -> 
         empty_splits=tuple(empty),
         seed_fault=seed_fault,
         n_right=len(golds),
+        as_json=any(_is_structured(question.target) for question in picked),
         n_checked=len(checked),
         wrong_gold=tuple(
             WrongGold(question_id=question.id, score=score.value, detail=said(score))
@@ -166,6 +212,7 @@ async def _check(task: Task, limit: int | None, seed_fault: str, told: Told) -> 
         empty_score=None if empty_score is None else empty_score.value,
         constant_answer=constant,
         constant_score=await _mean_score(asking, picked, constant) if constant else 0.0,
+        listed_score=await _listed_score(asking, picked),
         median_question_length=round(statistics.median(len(question.text) for question in picked)),
     )
 
@@ -195,14 +242,23 @@ class _Asking:
 
 
 def gold_text(question: Question) -> str | None:
-    """A right answer as text: the target or the first of several; None where it is something else."""
+    """A right answer as text: the target, the first of several, or JSON; None where it is something else."""
     return next(iter(_gold_texts(question)), None)
 
 
 def _gold_texts(question: Question) -> list[str]:
     target = question.target
+    if _is_structured(target):
+        return [json.dumps(target, ensure_ascii=False)]
     each = target if isinstance(target, list | tuple) else [target]
     return [text for one in each if (text := right_text(one))]
+
+
+def _is_structured(target: object) -> bool:
+    """Whether a right answer is an object, or a list that holds objects or lists: no list of aliases."""
+    if isinstance(target, list | tuple):
+        return any(isinstance(each, dict | list | tuple) for each in target)
+    return isinstance(target, dict)
 
 
 def _right_replies(task: Task, question: Question) -> list[str]:
@@ -267,6 +323,14 @@ def _n_copies(same: Sequence[Question]) -> int:
 def _constant(questions: Sequence[Question]) -> str:
     counts = Counter(gold for question in questions if (gold := gold_text(question)) is not None)
     return counts.most_common(1)[0][0] if counts else ""
+
+
+async def _listed_score(asking: _Asking, questions: Sequence[Question]) -> float | None:
+    """What a reply earns that lists every right answer; None where that is no way to answer."""
+    golds = list(dict.fromkeys(gold for each in questions if (gold := gold_text(each)) is not None))
+    if not 1 < len(golds) <= N_LISTED:
+        return None
+    return await _mean_score(asking, questions, "\n".join(golds))
 
 
 async def _mean_score(asking: _Asking, questions: Sequence[Question], answer: str) -> float | None:

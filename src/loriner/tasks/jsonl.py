@@ -1,7 +1,8 @@
 """A user's own task: a JSONL file of items and one scorer function, or a folder that names both.
 
-Each line is an object with `id` (text or a whole number), `question` (text), `answer` (any JSON) and whatever
-else the scorer needs. Reading is strict: a file that is wrong anywhere is refused, with the line.
+Each line is an object with `id` (text or a whole number), `question` (text), `answer` (any JSON), optionally
+`split`, and whatever else the scorer needs. Reading is strict: a file that is wrong anywhere is refused, with
+the line.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from loriner.errors import TaskError
 from loriner.tasks.base import Tool
 from loriner.tasks.items import Card, Item, ItemTask
 from loriner.tasks.scorer import InProcess, InWorker, ScoreFunction, Scorer, Worker, WorkerSpec
-from loriner.tasks.splits import DEFAULT_SHARES, by_hash, read_shares
+from loriner.tasks.splits import DEFAULT_SHARES, SPLIT_WORDS, by_hash, read_shares
 
 _KEYS = ("name", "items", "scorer", "split", "description", "tools", "seed_harness")
 
@@ -143,6 +144,9 @@ def _read_item(line: str, where: str) -> Item:
         raise TaskError(f"{where}: expected 'question' as text; found {_kind(item['question'])}")
     if item["answer"] is None:
         raise TaskError(f"{where}: 'answer' is null; expected the right answer")
+    if "split" in item and (not isinstance(item["split"], str) or item["split"] not in SPLIT_WORDS):
+        words = ", ".join(SPLIT_WORDS)
+        raise TaskError(f"{where}: 'split' is {json.dumps(item['split'])[:60]}; expected one of {words}")
     return {**item, "id": str(item["id"])}
 
 
