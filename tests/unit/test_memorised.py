@@ -245,3 +245,82 @@ def test_answers_and_questions_must_match() -> None:
     with pytest.raises(SyntaxError):
         check("def solve(:\n", ["a"], ["q"])
     assert check("x = 1\n", [], []) is None
+
+
+LABELS = ["billing", "shipping", "returns", "account"]
+
+
+def tickets(first: int, n: int) -> Exam:
+    """Templated questions with a few labels: sealed ones look much like those that were shown."""
+    asked = [
+        f"Ticket {i}: hello, please help me with my {LABELS[i % 4]} problem, it began on day {i * 7 % 30}"
+        for i in range(first, first + n)
+    ]
+    return [LABELS[i % 4] for i in range(first, first + n)], asked
+
+
+def shown(exam: Exam) -> list[str]:
+    return [*exam[0], *exam[1]]
+
+
+def prompt(pairs: list[tuple[str, str]]) -> str:
+    examples = "\n\n".join(f"{question}\nLabel: {answer}" for answer, question in pairs)
+    return f"SHOTS = {examples!r}\n\ndef solve(model, question):\n    return model(SHOTS + question)\n"
+
+
+def listed(pairs: list[tuple[str, str]]) -> str:
+    return f"SHOTS = {[(q, a) for a, q in pairs]!r}\n\ndef solve(model, question):\n{TAIL}"
+
+
+def keyed(pairs: list[tuple[str, str]]) -> str:
+    return table([(question, answer) for answer, question in pairs])
+
+
+@pytest.mark.parametrize("write", [prompt, listed, keyed])
+@pytest.mark.parametrize("exam", [tickets(100, 200), places(), primes()])
+def test_feedback_items_in_a_program_are_no_memory(
+    exam: Exam, write: Callable[[list[tuple[str, str]]], str]
+) -> None:
+    half = len(exam[0]) // 2
+    seen = tickets(0, 40) if "Ticket" in exam[1][0] else (exam[0][:half], exam[1][:half])
+    sealed = exam if "Ticket" in exam[1][0] else (exam[0][half:], exam[1][half:])
+    source = write(list(zip(*seen, strict=True)))
+    assert check(source, *sealed, shown=shown(seen)) is None
+
+
+@pytest.mark.parametrize("write", [prompt, listed, keyed])
+def test_sealed_items_are_memory_even_with_labels_that_were_shown(
+    write: Callable[[list[tuple[str, str]]], str],
+) -> None:
+    sealed = tickets(100, 200)
+    found = check(write(list(zip(*sealed, strict=True))[:20]), *sealed, shown=shown(tickets(0, 40)))
+    assert found is not None and "that the program is scored on" in found.message
+    assert "may stand in a program as examples" in found.message
+
+
+def test_labels_in_the_order_of_the_questions_are_chance_where_they_were_shown() -> None:
+    sealed = tickets(100, 200)
+    source = f"SHOTS = {sealed[0][:8]!r}\n\ndef solve(model, question):\n{TAIL}"
+    assert check(source, *sealed, shown=shown(tickets(0, 40))) is None
+
+
+def test_words_that_point_to_a_label_are_a_rule() -> None:
+    sealed = (
+        ["billing", "shipping", "returns", "account"],
+        [
+            "They charged my card two times last week",
+            "Where is the parcel that I ordered on Monday",
+            "I want to send the blue lamp back to you",
+            "My password does not work any more today",
+        ],
+    )
+    rules = {"charged": "billing", "parcel": "shipping", "send the": "returns", "password": "account"}
+    source = f"RULES = {rules!r}\n\ndef solve(model, question):\n{TAIL}"
+    assert check(source, *sealed, shown=LABELS) is None
+
+
+def test_an_answer_that_a_feedback_question_names_is_no_memory_by_itself() -> None:
+    sealed = (["Orla Venn of Upper Dolm"], ["Who designed the glass bridge over the river Tam in the north?"])
+    source = f"SHOT = 'Where was Orla Venn of Upper Dolm born?'\n\ndef solve(model, question):\n{TAIL}"
+    assert check(source, *sealed) is not None
+    assert check(source, *sealed, shown=["Where was Orla Venn of Upper Dolm born?"]) is None

@@ -68,6 +68,7 @@ def show(context: typer.Context, task: ShownArgument) -> None:
     a suite.
     """
     from loriner.cli import documents, render
+    from loriner.harness.contract import GRANTED
     from loriner.tasks.base import SPLITS
     from loriner.tasks.suites import spelt_out
 
@@ -83,7 +84,7 @@ def show(context: typer.Context, task: ShownArgument) -> None:
         "name": opened.name,
         "description": opened.description,
         "seed_harness": opened.seed_harness,
-        "tools": sorted({*opened.tools, "run_python"}),
+        "tools": sorted(GRANTED.union(opened.tools)),
         "questions": counts,
         "example": None if example is None else {"question": example.text, "target": example.target},
     }
@@ -96,7 +97,7 @@ def show(context: typer.Context, task: ShownArgument) -> None:
             [
                 ["description", opened.description],
                 ["starts from", f"library:{opened.seed_harness}"],
-                ["tools", ", ".join(sorted({*opened.tools, "run_python"}))],
+                ["tools", ", ".join(sorted(GRANTED.union(opened.tools)))],
                 *[[f"{split} questions", n] for split, n in counts.items()],
                 ["one question", "none" if example is None else example.text],
                 ["its target", None if example is None else example.target],

@@ -1,9 +1,11 @@
-"""Whether a candidate holds answers of the questions that it is scored on, instead of a way to find them.
+"""Whether a candidate holds answers of sealed questions (grade and test), instead of a way to find them.
 
 An answer that hardly stands in a program by chance (a long number, several words) counts alone. A shorter
 one counts in company: in a table most of which are answers, in the order of the questions, or linked to a
 piece of its own question (as a key, in a condition, behind it in a prompt, by its hash or its length).
-What already stood in the seed harness never counts.
+What already stood in the seed harness never counts, and neither does what stands in the feedback items:
+they are there to be used. An answer that stands there too (a label, a small number) counts only together with
+its whole sealed question.
 
 Not guaranteed: a program can hide an answer from any reader. False alarms and misses are measured in
 docs/diagnosis.md.
@@ -15,7 +17,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from loriner.diagnosis.answer_formats import forms
 from loriner.diagnosis.literals import Link, Literals, Table, decoded, literals
@@ -51,12 +53,17 @@ class Finding:
 
 
 def check(
-    source: str, answers: Sequence[str], questions: Sequence[str], *, baseline: str | None = None
+    source: str,
+    answers: Sequence[str],
+    questions: Sequence[str],
+    *,
+    baseline: str | None = None,
+    shown: Iterable[str] = (),
 ) -> Finding | None:
     """What makes `source` a memorised program, or None.
 
-    `answers[i]` is the target of `questions[i]`; both feedback and grade questions belong here, since the
-    program is scored on the one and shown the other. `baseline` is the seed harness.
+    `answers[i]` is the target of `questions[i]`, a grade or a test question. `baseline` is the seed harness;
+    `shown` are the texts that any program may hold: the feedback questions and their answers.
 
     Raises:
         SyntaxError: `source` or `baseline` is no Python program.
@@ -64,8 +71,9 @@ def check(
     """
     if len(answers) != len(questions):
         raise ValueError(f"{len(answers)} answers for {len(questions)} questions: give one for each")
-    exam = _Exam(answers, questions)
-    known = _Known(literals(baseline)) if baseline is not None else _Known(Literals((), (), ()))
+    exam = _exam(tuple(answers), tuple(questions))
+    held_before = [] if baseline is None else [text.value for text in literals(baseline).texts]
+    known = _known(tuple(dict.fromkeys([*held_before, *shown])))
     held = literals(source)
     return (
         _alone(held, exam, known)
@@ -162,25 +170,29 @@ class _Exam:
 
 
 class _Known:
-    """What the seed harness already held."""
+    """What a program may hold."""
 
-    def __init__(self, held: Literals) -> None:
-        self._texts = {_words(text.value) for text in held.texts}
-        self._joined = "\n".join(_padded(text) for text in self._texts)
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._joined = "\n".join(_padded(_words(text)) for text in texts)
 
     def __contains__(self, wanted: Forms) -> bool:
         return _padded(wanted) in self._joined
 
 
+# One episode checks many candidates against the same texts.
+_exam = lru_cache(maxsize=2)(_Exam)
+_known = lru_cache(maxsize=2)(_Known)
+
+
 def _alone(held: Literals, exam: _Exam, known: _Known) -> Finding | None:
-    rare = {answer: f" {' '.join(answer)} " for answer in exam.rare if answer not in known}
-    signs = {_words(answer): answer for answer in exam.signs if _words(answer) not in known}
+    rare = {answer: _padded(answer) for answer in exam.rare}
+    signs = {_words(answer): answer for answer in exam.signs}
     hits: dict[Forms, int] = {}
     for text in held.texts:
         padded = _padded(_words(text.value))
         found = [answer for answer, wanted in rare.items() if wanted in padded]
         found += [answer for answer, wanted in signs.items() if wanted in text.value]
-        hits |= {answer: text.line for answer in found if answer not in hits}
+        hits |= {answer: text.line for answer in found if answer not in hits and answer not in known}
     if not hits:
         return None
     indices = {index for answer in hits for index in exam.by_answer[answer]}
@@ -191,15 +203,24 @@ def _linked(held: Literals, exam: _Exam, known: _Known) -> Finding | None:
     sure: dict[int, int] = {}
     maybe: dict[int, int] = {}
     for link in held.links:
-        if all(_words(key) in known for key in link.keys):
-            continue
         values = {_words(each) for value in link.values for each in (value, *decoded(value))}
+        if exam.by_answer.keys().isdisjoint(values) or all(_words(key) in known for key in link.keys):
+            continue
         for index, certain in _singled_out(link, exam).items():
-            if exam.answers[index] in values:
+            if exam.answers[index] in values and _counts(link, exam, index, known):
                 (sure if certain else maybe).setdefault(index, link.line)
     if sure or len(maybe) >= _MANY:
         return _finding(len(sure | maybe), min((sure or maybe).values()), "linked to pieces of the questions")
     return None
+
+
+def _counts(link: Link, exam: _Exam, index: int, known: _Known) -> bool:
+    """Whether the answer may stand in company; one that programs may hold wants its whole question."""
+    if exam.answers[index] not in known:
+        return True
+    question = exam.questions[index]
+    hashed = any(exam.digests.get(key[:8].lower()) == index for key in link.keys)
+    return hashed or (len(question) >= _GRAM and any(_words(key) == question for key in link.keys))
 
 
 def _singled_out(link: Link, exam: _Exam) -> dict[int, bool]:
@@ -216,7 +237,11 @@ def _behind_its_question(held: Literals, exam: _Exam, known: _Known) -> Finding 
         for start, gram in enumerate(_grams(words)):
             if (index := exam.grams.get(gram, -1)) >= 0 and gram not in known:
                 ends.setdefault(index, []).append(start + len(gram))
-        hit = [i for i, at in ends.items() if exam.answers[i] and _follows(words, exam, i, at)]
+        hit = [
+            index
+            for index, at in ends.items()
+            if exam.answers[index] and _follows(words, exam, index, at) and _whole(words, exam, index, known)
+        ]
         if hit:
             return _finding(len(hit), text.line, "behind their questions")
     return None
@@ -230,16 +255,26 @@ def _follows(words: Forms, exam: _Exam, index: int, ends: Sequence[int]) -> bool
     return _padded(exam.answers[index]) in _padded(behind)
 
 
+def _whole(words: Forms, exam: _Exam, index: int, known: _Known) -> bool:
+    """Whether enough of the question stands there: all of it, where programs may hold its answer."""
+    question = exam.questions[index]
+    if exam.answers[index] not in known:
+        return True
+    return len(question) >= _GRAM and _padded(question) in _padded(words)
+
+
 def _in_a_table(held: Literals, exam: _Exam, known: _Known) -> Finding | None:
     for table in held.tables:
         entries = [{_words(each) for each in (value, *decoded(value))} for value in table.values]
-        wanted = {answer for answer in exam.uncommon if answer not in known}
+        there = set().union(*entries) & exam.uncommon
+        wanted = {answer for answer in there if answer not in known}
         hits = [found for entry in entries if (found := entry & wanted)]
         distinct = set().union(*hits)
         n_questions = sum(len(exam.by_answer[answer]) for answer in distinct)
         if len(distinct) >= _MANY and len(hits) >= _SHARE * len(entries) and not _is_ladder(table):
             return _finding(n_questions, table.line, "in a table")
-        run = _longest_run(entries, exam)
+        given = [{each for each in entry & exam.by_answer.keys() if each not in known} for entry in entries]
+        run = _longest_run(given, exam)
         if len({exam.answers[index] for index in run}) > _MANY and not _is_ladder(table):
             return _finding(len(run), table.line, "in the order of the questions")
     return None
@@ -248,7 +283,7 @@ def _in_a_table(held: Literals, exam: _Exam, known: _Known) -> Finding | None:
 def _longest_run(entries: Sequence[set[Forms]], exam: _Exam) -> range:
     """Questions in a row whose answers stand in a row among the entries, at least `_RUN` of them."""
     for first in range(len(entries) - _RUN + 1):
-        for start in range(len(exam.answers) - _RUN + 1):
+        for start in sorted(place for each in entries[first] for place in exam.by_answer.get(each, ())):
             n = 0
             for entry, answer in zip(entries[first:], exam.answers[start:], strict=False):
                 if answer not in entry:
@@ -300,6 +335,7 @@ def _finding(n_questions: int, line: int, how: str) -> Finding:
     return Finding(
         n_questions,
         line,
-        f"memorised: line {line} holds the right answers of {n_questions} {plural} {how}; they are of no use "
-        "on other questions: compute the answer or ask the model for it",
+        f"memorised: line {line} holds, {how}, the right answers of {n_questions} {plural} that the program "
+        "is scored on: compute the answer or ask the model for it. Feedback questions with their answers may "
+        "stand in a program as examples",
     )

@@ -14,12 +14,14 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from loriner.errors import BudgetReached, InfrastructureError, ModelError, PromptRefused, TaskError
+from loriner.evaluation.examples import examples_tool, feedback_examples
 from loriner.models.base import Model, ModelRequest, call_of, request_of
 from loriner.models.meter import Meter
 from loriner.records import Call, Evaluation, Harness, Question, Score, Status, Trial
 from loriner.runtime.base import CallRefused, Limits, Program, Runtime, Verdict
 from loriner.seeding import derive
 from loriner.store.database import Store
+from loriner.store.exported.nearest import Examples
 from loriner.tasks.base import Digested, Task, Tool
 from loriner.tasks.scorer import FAILURES
 
@@ -75,6 +77,8 @@ class Evaluator:
     )
     _held: set[str] = field(default_factory=set)
     """Tasks that were held against what the run began with."""
+    _examples: dict[str, Examples] = field(default_factory=dict)
+    """By task, made at the first trial."""
 
     async def evaluate(
         self, task: Task, harness: Harness, questions: Sequence[Question], *, purpose: str, samples: int = 1
@@ -103,6 +107,14 @@ class Evaluator:
         finally:
             if running.done():
                 self._shared.pop(key, None)
+
+    def tools(self, task: Task, question: Question) -> Mapping[str, Tool]:
+        """What a program may call on the host while it answers the question: the task's own tools, and
+        `examples`, unless the task has one of that name itself.
+        """
+        if task.name not in self._examples:
+            self._examples[task.name] = feedback_examples(task)
+        return {"examples": examples_tool(self._examples[task.name], question), **task.tools}
 
     async def _hold(self, task: Task) -> None:
         """Notes once what the scores of a task rest on, or finds it as the run noted it before.
@@ -239,9 +251,10 @@ class _Batch:
     async def _trial(self, question: Question, sample: int) -> Trial:
         lab = self.lab
         seed = derive(lab.seed, "trial", question.id, sample)
+        tools = lab.tools(self.task, question)
         services = TrialServices(
             solver=lab.solver,
-            tools=self.task.tools,
+            tools=tools,
             seed=seed,
             call_s=lab.limits.call_s,
             least_temperature=lab.least_temperature,
@@ -249,7 +262,7 @@ class _Batch:
         program = Program(
             source=self.harness.source,
             question=question.text,
-            tools=frozenset({*self.task.tools, "run_python"}),
+            tools=frozenset({*tools, "run_python"}),
             seed=seed,
         )
         try:

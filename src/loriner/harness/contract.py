@@ -21,6 +21,9 @@ MAX_PROGRAM_CHARS = 16_000
 
 _LIBRARY = resources.files("loriner.harness.library")
 
+GRANTED = frozenset({"examples", "run_python"})
+"""Tools that every task grants."""
+
 
 def canonical(text: str) -> str:
     """The text without byte order mark, with LF line ends and exactly one final newline."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from loriner.diagnosis.faults import diagnose
+from loriner.harness.contract import GRANTED
 from loriner.records import (
     Context,
     Evaluation,
@@ -32,8 +33,8 @@ class Brief:
 
 
 def brief_of(task: str, description: str, tools: Iterable[str]) -> Brief:
-    """The brief of a task: `run_python` is granted with every task."""
-    return Brief(task=task, description=description, tools=tuple(sorted({*tools, "run_python"})))
+    """The brief of a task, with the tools that are granted with every task."""
+    return Brief(task=task, description=description, tools=tuple(sorted(GRANTED.union(tools))))
 
 
 def make_context(

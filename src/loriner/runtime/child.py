@@ -30,7 +30,7 @@ from loriner.runtime.wire import Frame
 
 _HARNESS_FILE = "harness.py"
 _SCRIPT_FILE = "script.py"
-_SIGNATURES = {"run_python": ("code",), "search": ("query", "k")}
+_SIGNATURES = {"run_python": ("code",), "search": ("query", "k"), "examples": ("query", "k")}
 """Names of the arguments of the tools that may be called with positional ones."""
 _ANSWER_CHARACTERS = 2**18
 _TRACEBACK_FRAMES = 8

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 
-from loriner.diagnosis.memorised import check as check_memorised
 from loriner.evaluation.constant_baseline import constant_baseline
 from loriner.evaluation.evaluator import Evaluator, all_of, together
 from loriner.propose.context import brief_of, faults, make_context
@@ -18,18 +17,17 @@ from loriner.propose.proposer import Proposer, propose
 from loriner.records import (
     Context,
     Evaluation,
-    Failure,
     Fault,
     Harness,
     PastRevision,
     Question,
     Rollout,
     Version,
-    target_texts,
 )
 from loriner.search.allowance import Bill
 from loriner.search.episode import Adaptation, Attempt, Plan, Round, Standing
 from loriner.search.history import Start, Stood, Told, Tried, tell
+from loriner.search.memory import memorised
 from loriner.statistics import Decision, accepts, interval
 from loriner.store.entry import Evidence
 from loriner.store.registry import Registry
@@ -187,16 +185,9 @@ class _Episode:
         """The rollout without its candidate, if that holds answers instead of working them out."""
         if rollout.candidate is None:
             return rollout
-        known = [
-            (answer, each.text)
-            for each in (*self.feedback, *self.grade)
-            for answer in target_texts(each.target)
-        ]
-        answers, questions = zip(*known, strict=True)
-        found = check_memorised(rollout.candidate.source, answers, questions, baseline=seed.source)
-        if found is None:
-            return rollout
-        return replace(rollout, candidate=None, failure=Failure("memorised", found.message))
+        sealed, shown = [*self.grade, *self.test], self.task.questions("feedback")
+        failure = memorised(rollout.candidate, seed, sealed=sealed, shown=shown)
+        return rollout if failure is None else replace(rollout, candidate=None, failure=failure)
 
     async def _graded(self, rollout: Rollout) -> Evaluation | None:
         return None if rollout.candidate is None else await self._evaluate(rollout.candidate, "grade")

@@ -34,7 +34,7 @@ class Task(Protocol):
 
     @property
     def tools(self) -> Mapping[str, Tool]:
-        """Host-side tools by name. `run_python` is the runtime's own and is granted to every task."""
+        """Host-side tools by name, beside those that every task grants (`harness.contract.GRANTED`)."""
         ...
 
     def questions(self, split: Split) -> Sequence[Question]:

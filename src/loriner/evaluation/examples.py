@@ -1,0 +1,43 @@
+"""The tool `examples`: feedback questions with their right answers, for programs of any task.
+
+It is made from the feedback split alone, so no grade or test item can be in it, whatever question a program
+runs on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from loriner.errors import TaskError
+from loriner.records import Question, target_texts
+from loriner.store.exported.nearest import Examples
+from loriner.tasks.base import Task, Tool
+
+MAX_ITEMS = 2_000
+"""Feedback items that are indexed, the first of the split."""
+
+
+def feedback_examples(task: Task) -> Examples:
+    """An index of the task's feedback items; an empty one where it has none.
+
+    The answer of an item is its first right answer as text, JSON text for an object.
+    """
+    try:
+        questions = task.questions("feedback")
+    except TaskError:  # a task may have none
+        questions = ()
+    return Examples((each.text, right_answer(each)) for each in questions[:MAX_ITEMS] if right_answer(each))
+
+
+def right_answer(question: Question) -> str:
+    """The first right answer as text; empty where there is none."""
+    return next(iter(target_texts(question.target)), "")
+
+
+def examples_tool(index: Examples, present: Question) -> Tool:
+    """The tool `examples(query=None, k=5)` for a program that runs on the question `present`."""
+
+    async def examples(query: Any = None, k: Any = 5) -> list[dict[str, str]]:
+        return index.find(query, k, without=present.text)
+
+    return examples
