@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import threading
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from aiohttp import web
 from loriner.errors import ModelError
 from loriner.models.base import Message, Model, ModelReply, ModelRequest
 from loriner.models.named import ModelSpec, open_model
+from loriner.models.scripted import ScriptedModel
 
 
 @dataclass(slots=True)
@@ -67,6 +70,25 @@ async def serving(model: Model, port: int = 0) -> AsyncIterator[tuple[Endpoint, 
         await model.close()
 
 
+@contextmanager
+def reciting(replies: Sequence[str]) -> Iterator[str]:
+    """The address of a model that gives the replies one after another, and an empty one after the last.
+
+    It answers from a thread, so that the caller may wait for it.
+    """
+    following = chain(replies, repeat(""))
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    server = serving(ScriptedModel("recorded", lambda request: next(following)))
+    try:
+        yield asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result()[1]
+    finally:
+        asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+
+
 def _asked(body: dict[str, Any]) -> ModelRequest:
     stop = body.get("stop") or ()
     return ModelRequest(
@@ -95,18 +117,22 @@ def _completion(body: dict[str, Any], reply: ModelReply, number: int) -> dict[st
 
 
 async def _serve(arguments: argparse.Namespace) -> None:
-    spec = ModelSpec(gguf=arguments.model, n_ctx_per_slot=arguments.context)
-    model = open_model("solver", specs={"solver": spec}, models_dir=arguments.models, offline=True)
+    specs = {} if "://" in arguments.model else {arguments.model: _weights(arguments)}
+    model = open_model(arguments.model, specs=specs, models_dir=arguments.models)
     async with serving(model, arguments.port) as (_, address):
         print(f"{address} answers with {model.name}", flush=True)
         await asyncio.Event().wait()
+
+
+def _weights(arguments: argparse.Namespace) -> ModelSpec:
+    return ModelSpec(gguf=arguments.model, n_ctx_per_slot=arguments.context)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--model", default="qwen2.5-coder-0.5b")
+    parser.add_argument("--model", default="qwen2.5-coder-0.5b", help="weights, or URL::MODEL")
     parser.add_argument("--models", type=Path, default=Path(".loriner/models"), help="where weights lie")
     parser.add_argument("--context", type=int, default=4096, help="tokens of prompt and reply together")
     parser.add_argument("--port", type=int, default=8123)

@@ -16,20 +16,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
 import loriner as lo
-from endpoint import serving
+from endpoint import reciting
 from everyday_table import read, save
 from loriner.errors import LorinerError
 from loriner.evaluation.constant_baseline import constant_baseline
-from loriner.models.scripted import ScriptedModel
 from loriner.records import Evaluation, Trial
 from loriner.store.database import Store
 
@@ -132,28 +129,10 @@ def adapted(task: Any, home: Path, solver: str, proposer: Any, **plan: Any) -> d
 
 @contextmanager
 def recorded(name: str) -> Iterator[tuple[lo.Model, int]]:
-    """The recorded proposer of a task behind a local address, and how many rounds it has a reply for."""
+    """The recorded proposer of a task, and how many rounds it has a reply for."""
     files = sorted((ROOT / "bench" / "replies").glob(f"{name}-*.md"))
-    replies = [file.read_text(encoding="utf-8") for file in files]
-    with served(replies) as model:
-        yield model, len(replies)
-
-
-@contextmanager
-def served(replies: list[str]) -> Iterator[lo.Model]:
-    """A proposer that gives the replies one after another, and an empty reply after the last."""
-    following = chain(replies, repeat(""))
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    server = serving(ScriptedModel("recorded", lambda request: next(following)))
-    try:
-        _, address = asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result()
-        yield lo.Model(address, "recorded")
-    finally:
-        asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result()
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
+    with reciting([file.read_text(encoding="utf-8") for file in files]) as address:
+        yield lo.Model(address, "recorded"), len(files)
 
 
 def n_calls(trials: Iterable[Trial]) -> int:

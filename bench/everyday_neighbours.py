@@ -82,12 +82,7 @@ def opened(name: str, lm: Any, metric_calls: int) -> Bench:
 
 def _examples(task: Task) -> dict[str, list[Any]]:
     return {
-        split: [
-            dspy.Example(id=each.id, question=each.text, answer=right_text(each.target)).with_inputs(
-                "question"
-            )
-            for each in task.questions(split)
-        ]
+        split: [_example(each.id, each.text, right_text(each.target)) for each in task.questions(split)]
         for split in SPLITS
     }
 
