@@ -33,7 +33,7 @@ async def measure(arguments: argparse.Namespace) -> dict[str, dict[str, object]]
         tasks = open_suite(arguments.families, ["canonical"], home=settings.home, training=True)
         try:
             with opened.run("bench room") as (run_id, _):
-                lab = opened.evaluator(run_id, opened.model(arguments.solver), several_tasks=True)
+                lab = opened.evaluator(run_id, opened.model(arguments.solver))
 
                 async def score(task_name: str, program: str) -> dict[str, float]:
                     task = tasks[task_name]

@@ -49,6 +49,7 @@ def trials(n_rows: int) -> Iterator[tuple[int, Trial]]:
         yield (
             n // (N_QUESTIONS * N_HARNESSES),
             Trial(
+                task="t",
                 harness_id=f"{n // N_QUESTIONS:064x}",
                 question_id=f"q{n % N_QUESTIONS}",
                 status=Status.OK if score else Status.WRONG,

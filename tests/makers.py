@@ -10,6 +10,7 @@ def trial(**facts: object) -> Trial:
     """A wrong trial with one model call."""
     known: dict[str, object] = {
         "harness_id": "0" * 64,
+        "task": "sums",
         "question_id": "q1",
         "status": Status.WRONG,
         "answer": "13",
@@ -29,8 +30,16 @@ def trial(**facts: object) -> Trial:
     return Trial(**{**known, **facts})  # type: ignore[arg-type]
 
 
-def feedback(fault: Fault | None = Fault.REASONING, target: str = "12", **facts: object) -> FeedbackTrial:
-    return FeedbackTrial(question="What is 6 plus 6?", target=target, trial=trial(**facts), fault=fault)
+def feedback(
+    fault: Fault | None = Fault.REASONING,
+    target: str = "12",
+    question: str = "What is 6 plus 6?",
+    evidence: str = "",
+    **facts: object,
+) -> FeedbackTrial:
+    return FeedbackTrial(
+        question=question, target=target, trial=trial(**facts), fault=fault, evidence=evidence
+    )
 
 
 def context(
@@ -39,6 +48,7 @@ def context(
     tools: tuple[str, ...] = ("run_python",),
     history: tuple[PastRevision, ...] = (),
     round: int = 1,
+    **facts: object,
 ) -> Context:
     return Context(
         id="c0ffee",
@@ -49,4 +59,5 @@ def context(
         harness=harness or from_library("minimal"),
         feedback=shown or (feedback(),),
         history=history,
+        **facts,  # type: ignore[arg-type]
     )

@@ -7,10 +7,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from loriner.api import Budget, LorinerError, Model, Price, Run, Scored, Task, adapt, evaluate
+    from loriner.api import Budget, LorinerError, Model, Price, Run, Score, Scored, Task, adapt, evaluate
 
 __version__ = "0.1.0"
-__all__ = ["Budget", "LorinerError", "Model", "Price", "Run", "Scored", "Task", "adapt", "evaluate"]
+__all__ = ["Budget", "LorinerError", "Model", "Price", "Run", "Score", "Scored", "Task", "adapt", "evaluate"]
 
 
 class _Package(ModuleType):

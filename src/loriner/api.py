@@ -24,10 +24,10 @@ from loriner.errors import LorinerError
 from loriner.models.meter import Budget
 from loriner.models.named import ModelSpec
 from loriner.models.prices import Price
-from loriner.records import Evaluation, Harness
+from loriner.records import Evaluation, Harness, Score
 from loriner.runtime.levels import NEEDED
 from loriner.search.adapt import adapt as adapt_async
-from loriner.search.episode import Adaptation, Plan, Round, Standing
+from loriner.search.episode import Adaptation, Plan, Reason, Round, Standing
 from loriner.search.estimate import of_adaptation
 from loriner.statistics import Interval, interval
 from loriner.tasks.base import Split
@@ -36,7 +36,7 @@ from loriner.tasks.jsonl import from_jsonl
 from loriner.tasks.named import open_task
 from loriner.workspace import Workspace, workspace
 
-__all__ = ["Budget", "LorinerError", "Model", "Price", "Run", "Scored", "Task", "adapt", "evaluate"]
+__all__ = ["Budget", "LorinerError", "Model", "Price", "Run", "Score", "Scored", "Task", "adapt", "evaluate"]
 
 
 class Task:
@@ -101,6 +101,10 @@ class Run:
     seed: Scored
     best: Scored
     history: tuple[Round, ...]
+    candidate: Scored | None = None
+    """What led and was not confirmed; `candidate.standing.reason` says what was missing."""
+    stopped: Reason = "rounds"
+    """Why the search ended."""
 
 
 def adapt(
@@ -197,7 +201,14 @@ def _start(opened: Workspace, harness: str | Path | None, task: AnyTask) -> Harn
 
 
 def _as_run(episode: Adaptation) -> Run:
-    return Run(episode.run_id, _scored(episode.seed), _scored(episode.best), episode.rounds)
+    return Run(
+        id=episode.run_id,
+        seed=_scored(episode.seed),
+        best=_scored(episode.best),
+        history=episode.rounds,
+        candidate=None if episode.candidate is None else _scored(episode.candidate),
+        stopped=episode.stopped.reason,
+    )
 
 
 def _scored(each: Standing) -> Scored:

@@ -106,9 +106,10 @@ class EvaluateTable(Table):
 class ProposeTable(Table):
     """How a model is asked for revisions."""
 
-    prompt_tokens: int = Field(default=6_000, ge=512)
-    """Longest prompt, by a cautious count; a model with a short context needs less."""
-    completion_tokens: int = Field(default=2_048, ge=16)
+    prompt_tokens: int = Field(default=16_000, ge=512)
+    """Longest prompt, by a cautious count. A model whose context is known gets no more than fits."""
+    completion_tokens: int = Field(default=8_192, ge=16)
+    """Longest reply, which the context of a model may shorten too."""
     temperature: float = Field(default=0.8, ge=0)
 
 

@@ -49,7 +49,16 @@ class Fault(StrEnum):
     CRASH = "crash"
     TIMEOUT = "timeout"
     BUDGET = "budget"
+    WRONG_FIELDS = "wrong_fields"
+    """Of an object, some fields are right and others are not."""
+    WRONG_CHOICE = "wrong_choice"
+    """One of a few possible answers was taken for another."""
+    NOT_RETRIEVED = "not_retrieved"
+    """No passage that the program got states the target."""
+    MISREAD = "misread"
+    """A passage that the program got states the target, no reply of the model does."""
     REASONING = "reasoning"
+    """None of the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,9 +139,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One harness on one question once. Owner: `evaluate`."""
+    """One harness on one question once. Owner: `evaluation`."""
 
     harness_id: str
+    task: str
+    """The name of the task: ids of questions are a task's own."""
     question_id: str
     sample: int = 0
     """Which repetition of the same harness on the same question."""
@@ -160,6 +171,7 @@ class Evaluation:
     """A set of trials of one harness. Owner: `evaluate`."""
 
     harness_id: str
+    task: str
     purpose: str
     """`feedback`, `grade` or `test`."""
     trials: tuple[Trial, ...]
@@ -201,6 +213,8 @@ class FeedbackTrial:
     trial: Trial
     fault: Fault | None
     """None when the trial was right."""
+    evidence: str = ""
+    """What shows the fault, in a sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +223,7 @@ class PastRevision:
 
     round: int
     summary: str
+    """The whole note of the proposer."""
     before: float | None
     after: float | None
     """Mean grade score, None when there was no candidate."""
@@ -216,6 +231,10 @@ class PastRevision:
     code: str = ""
     """The edit error, when there was no candidate."""
     message: str = ""
+    edit: str = ""
+    """What it asked to change, as a diff. Owner: `propose.context.edit_of`."""
+    reason: str = ""
+    """Why it was kept or not, in words: `1 better, 0 worse, needs 6`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,6 +251,8 @@ class Context:
     harness: Harness
     feedback: tuple[FeedbackTrial, ...]
     history: tuple[PastRevision, ...] = ()
+    tool_help: Mapping[str, str] = field(default_factory=dict)
+    """How each granted tool is called and what comes back, by name, where that is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,10 +309,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A task's verdict on one answer. Owner: `tasks`."""
+    """A task's verdict on one answer, such as `Score(0.4, "date and total are wrong")`. Owner: `tasks`."""
 
     value: float
     """In [0, 1]."""
     detail: str = ""
-    """A word or two for people: `format_miss`, `scorer_error`."""
+    """What is wrong, in words for the proposer: the best feedback there is. Or a code: `format_miss`."""
     extra: Mapping[str, Any] = field(default_factory=dict)

@@ -207,7 +207,7 @@ def accepts(
     if rule == "always":
         return Decision(True, "accepted: the rule is to accept every candidate")
     differences = list(_differences(before, after).values())
-    gain, seen = fmean(differences), _seen(differences)
+    gain, seen = fmean(differences), seen_in_words(differences)
     if rule == "mean":
         accepted = gain > 0
         return Decision(accepted, f"{_word(accepted)}: {seen}; the rule asks for a higher mean")
@@ -221,6 +221,26 @@ def accepts(
 def least_questions(level: float) -> int:
     """The fewest questions on which a candidate better on each of them passes a test at `level`."""
     return max(1, math.ceil(-math.log2(level)))
+
+
+def differences_on(
+    before: Mapping[str, float], after: Mapping[str, float], questions: Iterable[str]
+) -> list[float]:
+    """*After* less *before* on those of the questions that both have, by question id; maybe none.
+
+    Raises:
+        ValueError: a score outside [0, 1].
+    """
+    _check([*before.values(), *after.values(), 0.0], 0.0, 1.0)
+    common = sorted(before.keys() & after.keys() & set(questions))
+    return [after[question] - before[question] for question in common]
+
+
+def seen_in_words(differences: Sequence[float]) -> str:
+    """The mean difference, with how many questions are better and worse."""
+    signs = Counter((d > 0) - (d < 0) for d in differences)
+    gain = fmean(differences) if differences else 0.0
+    return f"{gain:+.3f} on {len(differences)} questions ({signs[1]} better, {signs[-1]} worse)"
 
 
 def plateau(scores: Sequence[float]) -> Plateau:
@@ -351,11 +371,6 @@ def _check(scores: Sequence[float], least: float, most: float) -> None:
             raise ValueError(
                 f"score {score} is outside [{least:g}, {most:g}]: a task's scorer broke its contract"
             )
-
-
-def _seen(differences: Sequence[float]) -> str:
-    signs = Counter((d > 0) - (d < 0) for d in differences)
-    return f"{fmean(differences):+.3f} on {len(differences)} questions ({signs[1]} better, {signs[-1]} worse)"
 
 
 def never_accepted(rule: Rule, n: int, n_looks: int, alpha: float = ALPHA) -> str:

@@ -18,10 +18,10 @@ from loriner.harness.contract import from_library, load
 from loriner.models.base import Model
 from loriner.models.cache import CachedModel
 from loriner.models.meter import Meter, MeteredModel
-from loriner.models.named import open_model
+from loriner.models.named import context_of, open_model
 from loriner.models.recorded import Record, RecordedModel
 from loriner.propose.catalogue import catalogue_proposer
-from loriner.propose.llm import llm_proposer
+from loriner.propose.llm import Asking, llm_proposer
 from loriner.propose.prompt import Shown
 from loriner.propose.proposer import Proposer
 from loriner.records import Harness
@@ -78,17 +78,20 @@ class Workspace:
         """`catalogue`, or any model by name, shown what the settings say."""
         if name == "catalogue":
             return catalogue_proposer()
-        wanted = self.settings.adapt
-        shown = Shown(history=wanted.history, traces=wanted.traces, targets=wanted.targets)
-        asked = self.settings.propose
-        return llm_proposer(
-            self.model(name),
-            seed=self.settings.seed,
-            temperature=asked.temperature,
-            max_tokens=asked.completion_tokens,
-            budget=asked.prompt_tokens,
-            shown=shown,
+        return llm_proposer(self.model(name), self.asking(name))
+
+    def asking(self, name: str) -> Asking:
+        """How the model called `name` is asked for revisions, within its context where that is known."""
+        settings, wanted = self.settings, self.settings.adapt
+        asking = Asking(
+            seed=settings.seed,
+            temperature=settings.propose.temperature,
+            max_tokens=settings.propose.completion_tokens,
+            budget=settings.propose.prompt_tokens,
+            shown=Shown(history=wanted.history, traces=wanted.traces, targets=wanted.targets),
+            limits=settings.limits,
         )
+        return asking.within(context_of(name, settings.models))
 
     def seeded(self, seed: int) -> Workspace:
         """The same workspace with another seed. It is closed with this one."""
@@ -157,9 +160,7 @@ class Workspace:
         finally:
             self.store.finish_run(run_id, status, summary)
 
-    def evaluator(
-        self, run_id: str, solver: Model, observe: Observer = silent, *, several_tasks: bool = False
-    ) -> Evaluator:
+    def evaluator(self, run_id: str, solver: Model, observe: Observer = silent) -> Evaluator:
         """An evaluator whose trials belong to the run, which may be over several tasks."""
         return Evaluator(
             runtime=self.runtime,
@@ -169,7 +170,6 @@ class Workspace:
             seed=self.settings.seed,
             limits=self.settings.limits,
             concurrency=self.settings.concurrency,
-            several_tasks=several_tasks,
             observe=observe,
             meter=self.meter,
         )

@@ -47,6 +47,7 @@ def attack(n: int, text: str) -> Trial:
     """A slow trial that says the text wherever it can."""
     made = trial(LOOP, "test", 1000 + n, right=False, reply=text, seconds=50.0)
     return Trial(
+        task="t",
         harness_id=LOOP.id,
         question_id=f"q{n}{text[:40]}",
         status=Status.CRASHED,

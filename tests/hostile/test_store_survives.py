@@ -16,8 +16,10 @@ import pytest
 
 from loriner.errors import StoreError
 from loriner.records import Status, Trial
+from loriner.store.check import check
 from loriner.store.connection import FILE_NAME, connect, migrate, migrations, schema_version
 from loriner.store.database import Store
+from loriner.store.packing import pack
 
 N_KILLS = 15
 
@@ -34,7 +36,9 @@ async def worker(store, place):
     for n in range(place, n_trials, 8):
         question = f"{name}-{n}"
         call = Call(kind="model", request={"prompt": question}, reply="4" * 200, usd=0.0)
-        trial = Trial(harness_id="h" * 64, question_id=question, status=Status.OK, score=1.0, calls=(call,))
+        trial = Trial(
+            task="t", harness_id="h" * 64, question_id=question, status=Status.OK, score=1.0, calls=(call,)
+        )
         await store.add_trial(run, "grade", trial)
         os.write(1, question.encode() + b"\\n")  # the acknowledgement, out of this process at once
 
@@ -177,7 +181,7 @@ async def test_the_writer_goes_on_after_a_refused_row(tmp_path: Path) -> None:
     run = store.start_run("evaluate", config={}, seed=0)
     blocker = sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)
     blocker.execute("CREATE TRIGGER t BEFORE INSERT ON trials BEGIN SELECT raise(FAIL, 'not now'); END")
-    trial = Trial(harness_id="h" * 64, question_id="q", status=Status.OK, score=1.0)
+    trial = Trial(task="t", harness_id="h" * 64, question_id="q", status=Status.OK, score=1.0)
     with pytest.raises(StoreError, match="not now"):
         await store.add_trial(run, "grade", trial)
     blocker.execute("DROP TRIGGER t")
@@ -243,6 +247,50 @@ def test_migrations_lead_from_each_version_to_the_newest(tmp_path: Path) -> None
         shapes.add(tuple(connection.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall()))
         connection.close()
     assert len(shapes) == 1
+
+
+def test_an_old_store_tells_the_task_of_each_trial(tmp_path: Path) -> None:
+    """Runs over several tasks had it behind the purpose, others in an event or in the summary."""
+    path, steps = tmp_path / FILE_NAME, migrations()
+    connection = connect(path)
+    migrate(connection, path, steps[:1])
+    connection.executescript("""
+        INSERT INTO runs (id, command, status, config, seed, started, summary) VALUES
+            ('one', 'adapt', 'done', '{}', 0, '', '{"task": "wrong"}'),
+            ('many', 'evaluate', 'done', '{}', 0, '', '{"task": "suite"}'),
+            ('old', 'evaluate', 'done', '{}', 0, '', '{"task": "rg:lcm"}'),
+            ('bare', 'evaluate', 'failed', '{}', 0, '', '{}');
+        INSERT INTO events VALUES (1, 1, 'task', '{"task": "rg:gcd", "digests": {}}');
+        INSERT INTO harnesses (id) VALUES ('h');
+        INSERT INTO questions (id) VALUES ('q');
+        INSERT INTO trials VALUES
+            (1, 1, 1, 'grade', 1, 0, 0, 'ok', '', 1.0, 0, 0),
+            (2, 2, 1, 'grade rg:gcd', 1, 0, 0, 'ok', '', 0.5, 0, 0),
+            (3, 2, 1, 'grade my task', 1, 0, 0, 'ok', '', 0.25, 0, 0),
+            (4, 3, 1, 'test', 1, 0, 0, 'ok', '', 0.125, 0, 0),
+            (5, 4, 1, 'grade', 1, 0, 0, 'ok', '', 0.0, 0, 0);
+    """)
+    body = pack(["4", "", ""])
+    connection.executemany("INSERT INTO payloads VALUES (?, ?, NULL)", [(n, body) for n in range(1, 6)])
+    connection.execute("INSERT INTO calls VALUES (2, 0, 3, 0, 'model', 'stop', 7, 1, 0.5, 1.0, 0)")
+    connection.commit()
+    connection.close()
+    store = Store.open(tmp_path)
+    found = [
+        (run, trial.task, trial.score)
+        for run in ("one", "many", "old", "bare")
+        for trial in store.trials(run, purpose="test" if run == "old" else "grade")
+    ]
+    assert found == [
+        ("one", "rg:gcd", 1.0),
+        ("many", "my task", 0.25),
+        ("many", "rg:gcd", 0.5),
+        ("old", "rg:lcm", 0.125),
+        ("bare", "", 0.0),
+    ]
+    assert store.usage("many").prompt_tokens == 7
+    store.close()
+    assert not check(tmp_path).problems
 
 
 def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:

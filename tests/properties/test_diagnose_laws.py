@@ -109,7 +109,13 @@ def test_a_hostile_reply_of_64_kilobytes_is_read_quickly(piece: str) -> None:
     reply = (piece * (2**16 // len(piece) + 1))[: 2**16]
     call = Call(kind="model", request={}, reply=reply, finish_reason="stop")
     trial = Trial(
-        harness_id="h", question_id="q", status=Status.WRONG, answer=reply, score=0.0, calls=(call, call)
+        task="t",
+        harness_id="h",
+        question_id="q",
+        status=Status.WRONG,
+        answer=reply,
+        score=0.0,
+        calls=(call, call),
     )
     started = time.process_time()
     diagnose(trial, ["12", "answer"], "How many?")

@@ -44,6 +44,7 @@ CALLS = st.builds(
 TRIALS = st.builds(
     Trial,
     harness_id=IDS,
+    task=PLAIN,
     question_id=PLAIN,
     sample=st.integers(0, 3),
     status=st.sampled_from([status for status in Status if status is not Status.INFRA_ERROR]),
@@ -91,7 +92,8 @@ def test_packing_loses_nothing(value: object) -> None:
 def test_trials_in_are_trials_out(given_trials: list[tuple[str, Trial]]) -> None:
     first = {}
     for purpose, trial in given_trials:
-        first.setdefault((trial.harness_id, purpose, trial.question_id, trial.sample), trial)
+        key = (trial.harness_id, trial.task, purpose, trial.question_id, trial.sample)
+        first.setdefault(key, trial)
 
     with tempfile.TemporaryDirectory() as home:
         store = Store.open(Path(home))
@@ -102,9 +104,10 @@ def test_trials_in_are_trials_out(given_trials: list[tuple[str, Trial]]) -> None
 
         asyncio.run(record())
         assert store.trials(run, with_calls=True) == [first[key] for key in sorted(first)]
-        for harness_id, purpose, _, _ in first:
-            found = store.trials(run, harness_id=harness_id, purpose=purpose, with_calls=True)
-            assert found == [first[key] for key in sorted(first) if key[:2] == (harness_id, purpose)]
+        for harness_id, task, purpose, _, _ in first:
+            asked = (harness_id, task, purpose)
+            found = store.trials(run, harness_id=harness_id, task=task, purpose=purpose, with_calls=True)
+            assert found == [first[key] for key in sorted(first) if key[:3] == asked]
         paid = [
             call
             for trial in first.values()

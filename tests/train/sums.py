@@ -131,9 +131,7 @@ async def laboratory(home: Path, solver: Solver | None = None) -> AsyncIterator[
     store = Store.open(home)
     run_id = store.start_run("test", config={}, seed=0)
     try:
-        yield Evaluator(
-            runtime=InThread(), solver=solver or Solver(), store=store, run_id=run_id, several_tasks=True
-        )
+        yield Evaluator(runtime=InThread(), solver=solver or Solver(), store=store, run_id=run_id)
     finally:
         store.close()
 

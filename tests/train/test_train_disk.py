@@ -37,6 +37,7 @@ def test_rows_come_back_as_they_were(
 
 def test_a_context_with_strange_line_ends_is_what_was_frozen(tmp_path: Path) -> None:
     trial = Trial(
+        task="t",
         harness_id=GOOD.id,
         question_id="q",
         sample=0,

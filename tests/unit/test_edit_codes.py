@@ -285,4 +285,22 @@ def test_the_prompt_may_have_opened_the_reasoning():
 
 
 def test_a_long_note_is_shortened():
-    assert len(parse("why " * 1000 + "\n" + format_revision([Edit("a\n", "b\n")])).note) == 300
+    assert len(parse("why " * 1000 + "\n" + format_revision([Edit("a\n", "b\n")])).note) == 1_000
+
+
+@pytest.mark.parametrize(
+    ("completion", "code", "line"),
+    [
+        ("<<<<<<< SEARCH\nimport re\n======= new lines\nx\n>>>>>>> REPLACE\n", "marker_sequence", "="),
+        (block("import re", "import os").replace("REPLACE", "REPLACE done") * 2, "marker_sequence", ">"),
+        ("<<<<<<< SEARCH\nimport re\n=======\nx\n>>>>>>> REPLACE.", "truncated_block", ">"),
+        ("<<<<<<< SEARCH now\nimport re\n=======\nx\n>>>>>>> REPLACE", "marker_sequence", "<"),
+    ],
+)
+def test_a_marker_with_text_behind_it_is_named_and_never_to_be_escaped(completion, code, line):
+    with pytest.raises(EditError) as caught:
+        parse(completion)
+    assert caught.value.code == code
+    assert f"The line '{line * 7}" in str(caught.value)
+    assert "stands alone on its line" in str(caught.value)
+    assert "write it as" not in str(caught.value)

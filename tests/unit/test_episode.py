@@ -1,17 +1,24 @@
-"""What an episode says of its rounds."""
+"""What an episode draws, shows and keeps, and why it ends."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-from guessing import SEED, Words, opened
-from loriner.models.base import ModelRequest
-from loriner.search.adapt import adapt
-from loriner.search.episode import Plan
-from loriner.statistics import Rule
+import pytest
 
-EDIT = "<<<<<<< SEARCH\n    prompt = {old}\n=======\n    prompt = {new}\n>>>>>>> REPLACE\n"
+from guessing import SEED, Words, chance, guesser, opened, renaming
+from loriner.models.base import ModelRequest
+from loriner.records import Harness
+from loriner.search.adapt import adapt
+from loriner.search.drawing import N_REDRAWS
+from loriner.search.episode import Adaptation, Plan
+from loriner.search.history import trail
+
+EDIT = "Another.\n\n<<<<<<< SEARCH\n    prompt = {old}\n=======\n    prompt = {new}\n>>>>>>> REPLACE\n"
 FIRST, OTHER = '"v0.0: " + question', '"v1.0: " + question'
+
+Mind = Callable[[ModelRequest], str]
 
 
 def stubborn(request: ModelRequest) -> str:
@@ -20,25 +27,145 @@ def stubborn(request: ModelRequest) -> str:
     return EDIT.format(old=FIRST, new=OTHER) if FIRST in program else EDIT.format(old=OTHER, new=FIRST)
 
 
-async def verdicts(home: Path, accept: Rule) -> list[str]:
-    place = opened(home, lambda _: "no", writer=stubborn)
-    run = place.store.start_run("adapt", config={}, seed=0)
-    plan = Plan(rounds=3, feedback=2, grade=6, test=0, accept=accept)
-    lab = place.evaluator(run, place.model("solver"))
-    found = await adapt(Words(6), SEED, lab, place.proposer("writer"), plan=plan, registry=place.registry)
+def undecided(request: ModelRequest) -> str:
+    """One of two revisions of the seed."""
+    return EDIT.format(old=FIRST, new=f'"v{1 + (request.seed or 0) % 2}.0: " + question')
+
+
+def at_least(version: int, share: float = 1.0) -> Mind:
+    """Right on this share of the questions from that version of the program on, before on none."""
+
+    def reply(request: ModelRequest) -> str:
+        head, _, question = request.messages[-1].content.partition(": ")
+        right = int(head.split(".")[0].removeprefix("v")) >= version and chance(question) < share
+        return "yes" if right else "no"
+
+    return reply
+
+
+async def adapted(
+    home: Path,
+    mind: Mind,
+    writer: Mind = renaming,
+    *,
+    task: Words | None = None,
+    seed: Harness = SEED,
+    **plan: object,
+) -> Adaptation:
+    place = opened(home, mind, writer=writer)
+    given = Plan(**{"rounds": 3, "feedback": 2, "grade": 24, "test": 6, **plan})  # type: ignore[arg-type]
+    try:
+        with place.run("adapt") as (run, _):
+            lab = place.evaluator(run, place.model("solver"))
+            return await adapt(
+                task or Words(24), seed, lab, place.proposer("writer"), plan=given, registry=place.registry
+            )
+    finally:
+        place.store.close()
+
+
+def reasons(found: Adaptation) -> list[list[str]]:
+    return [
+        [each.decision.reason if each.decision else "" for each in made.attempts] for made in found.rounds
+    ]
+
+
+async def test_a_program_that_was_tried_is_drawn_again_and_never_scored_again(tmp_path: Path) -> None:
+    found = await adapted(tmp_path, guesser(0.0), stubborn)
+    first, second, third = reasons(found)
+    assert len(first) == 1 and "not ahead" in first[0]
+    again = ["not scored again: it is the program of round 1"] * (1 + N_REDRAWS)
+    assert second == third == again
+    assert [each.rollout.index for each in found.rounds[1].attempts] == list(range(1 + N_REDRAWS))
+    assert found.stopped.reason == "proposer has nothing left"
+
+
+async def test_what_takes_everything_back_is_the_program_of_the_seed(tmp_path: Path) -> None:
+    found = await adapted(tmp_path, guesser(0.0), stubborn, accept="always")
+    assert set(reasons(found)[1]) == {"not scored again: it is the seed's program"}
+
+
+async def test_a_redraw_brings_the_program_that_was_not_tried(tmp_path: Path) -> None:
+    found = await adapted(tmp_path, guesser(0.0), undecided, candidates=2, rounds=1)
+    tried = {each.rollout.candidate for each in found.rounds[0].attempts if each.considered}
+    assert len(tried) == 2
+    assert found.stopped.reason == "rounds"
+
+
+async def test_a_gain_on_every_question_is_accepted_and_nothing_failed_ends_the_search(
+    tmp_path: Path,
+) -> None:
+    found = await adapted(tmp_path, at_least(1))
+    assert found.best.harness != SEED
+    assert len(found.rounds) == 1
+    assert found.stopped.reason == "nothing failed"
+
+
+async def test_it_goes_on_while_feedback_fails_though_the_grade_questions_are_right(tmp_path: Path) -> None:
+    class Uneven(Words):
+        """Only the last feedback question is hard."""
+
+    def mind(request: ModelRequest) -> str:
+        return "no" if request.messages[-1].content.endswith("words 0 23") else "yes"
+
+    found = await adapted(tmp_path, mind, task=Uneven(24))
+    assert found.rounds == ()
+    assert str(found.stopped).startswith("nothing can be accepted any more: the current program scores 1.00")
+    assert len(found.seed.grade.trials) == 24
+
+
+async def test_each_round_shows_other_feedback_questions(tmp_path: Path) -> None:
+    await adapted(tmp_path, guesser(0.0))
+    place = opened(tmp_path, guesser(0.0))
+    run = place.store.runs(1)[0].id
+    shown = [[each.question for each in context.feedback] for context in place.store.contexts(run)]
     place.store.close()
-    return [each.decision.reason for made in found.rounds for each in made.attempts if each.decision]
+    assert shown == [[f"words 0 {n}", f"words 0 {n + 1}"] for n in (0, 2, 4)]
 
 
-async def test_a_program_that_was_scored_before_is_said_to_be_the_same(tmp_path: Path) -> None:
-    first, second, third = await verdicts(tmp_path, "paired")
-    assert "again" not in first
-    assert second.endswith("; it is the program of round 1 again")
-    assert third.endswith("; it is the program of round 1 again")
+async def test_history_carries_the_edit_the_whole_note_and_the_reason(tmp_path: Path) -> None:
+    await adapted(tmp_path, guesser(0.0))
+    place = opened(tmp_path, guesser(0.0))
+    (past, *_), *_ = (
+        each.history for each in place.store.contexts(place.store.runs(1)[0].id) if each.history
+    )
+    place.store.close()
+    assert past.summary == "Another wording."
+    assert past.edit.startswith("<<<<<<< SEARCH\n    prompt = ") and past.edit.endswith(">>>>>>> REPLACE\n")
+    assert "not ahead" in past.reason and (past.before, past.after) == (0.0, 0.0)
 
 
-async def test_so_is_the_seed_when_a_revision_takes_everything_back(tmp_path: Path) -> None:
-    first, second, third = await verdicts(tmp_path, "always")
-    assert "again" not in first
-    assert second.endswith("; it is the seed's program again")
-    assert third.endswith("; it is the program of round 1 again")
+async def test_what_leads_and_is_not_confirmed_is_kept_scored_and_taken_on_a_persons_word(
+    tmp_path: Path,
+) -> None:
+    found = await adapted(tmp_path, at_least(1, 0.2), rounds=1, grade=12)
+    assert found.best.harness == SEED
+    kept = found.candidate
+    assert kept is not None and kept.test is not None and kept.reason.startswith("refused")
+    place = opened(tmp_path, guesser(0.0))
+    stood = trail(place.store, found.run_id).stood
+    assert stood["candidate"].harness_id == kept.harness.id and stood["candidate"].reason == kept.reason
+    assert trail(place.store, found.run_id).stopped == "rounds"
+    assert place.registry.harness("candidate/words") == kept.harness
+    assert place.registry.harness("best", task="words") == SEED
+    place.registry.take("words")
+    assert place.registry.harness("best", task="words") == kept.harness
+    assert place.registry.harness("words") == kept.harness
+    place.store.close()
+
+
+async def test_what_does_not_lead_is_no_candidate(tmp_path: Path) -> None:
+    found = await adapted(tmp_path, guesser(0.0))
+    assert found.candidate is None
+    assert found.stopped.reason == "rounds"
+
+
+@pytest.mark.parametrize("candidates", [1, 3])
+async def test_the_leader_alone_meets_further_questions(tmp_path: Path, candidates: int) -> None:
+    found = await adapted(tmp_path, guesser(0.5), candidates=candidates, grade=24, rounds=2)
+    schedule = Plan(rounds=2, candidates=candidates).schedule(24)
+    for made in found.rounds:
+        for each in made.attempts:
+            assert each.grade is not None
+            if each.decision is None:
+                assert len(each.grade.trials) <= schedule.n_screening

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loriner.errors import TaskError
+from loriner.propose.context import brief_of
 from loriner.records import Score
 from loriner.tasks.base import SPLITS, Task
 from loriner.tasks.jsonl import from_jsonl, load_folder
@@ -284,6 +285,38 @@ async def test_a_folder_is_a_task(tmp_path):
         await task.tools["double"](m=1)
     await task.close()
     await task.close()
+
+
+@pytest.mark.parametrize(
+    ("source", "called"),
+    [
+        (
+            'def look(code: str, *, deep=False) -> dict:\n    """The order.\n\n    More."""\n',
+            "look(code: str, *, deep=False) -> dict: The order.",
+        ),
+        ("async def look(code='a'): ...\n", "look(code='a')"),
+        ("from other import look\n", "look(...)"),
+        ("def look(\n", "look(...)"),
+        ("raise SystemExit\ndef look(a): ...\n", "look(a)"),
+    ],
+)
+def test_a_tool_says_how_it_is_called_and_its_file_is_not_run(tmp_path, source, called):
+    toml = 'name = "x"\nitems = "i.jsonl"\nscorer = "score.py:score"\ntools = ["tools.py:look"]\n'
+    made = folder(tmp_path / "t", toml)
+    (made / "tools.py").write_text(source)
+    brief = brief_of("x", "", load_folder(made).tools)
+    assert brief.tool_help == {"look": called}
+    assert "look" in brief.tools
+
+
+def test_a_function_says_how_it_is_called_itself():
+    async def look(code: str) -> dict[str, str]:
+        """The order of this code."""
+        return {}
+
+    brief = brief_of("x", "", {"look": look, "odd": print})
+    assert brief.tool_help["look"] == "look(code: str) -> dict[str, str]: The order of this code."
+    assert brief.tool_help["odd"].startswith("odd(")
 
 
 @pytest.mark.parametrize(

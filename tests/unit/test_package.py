@@ -251,3 +251,36 @@ def assert_one_line(done: subprocess.CompletedProcess[str], told: str) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert len(done.stderr.splitlines()) == 1 and told in done.stderr
     assert "OPENAI_BASE_URL must be" in done.stderr
+
+
+SHOTS = Harness(
+    "from tools import examples\n\n\ndef solve(model, question):\n    return examples(question, 2)\n"
+)
+PAIRS = [("A cat sat", "cat"), ("A dög ran\u2028away", "dog")]
+
+
+def test_examples_stand_beside_the_harness_that_uses_them(tmp_path: Path) -> None:
+    package = export_harness(SHOTS, tmp_path, PAIRS)
+    assert package.missing == package.kept == ()
+    assert {path.name for path in package.paths} >= {"nearest.py", "examples.jsonl"}
+    done = run(tmp_path, "import json, harness\nprint(json.dumps(harness.solve(None, 'which dög ran?')))")
+    assert json.loads(done.stdout) == [
+        {"question": question, "answer": answer} for question, answer in PAIRS[::-1]
+    ], done.stderr
+
+
+def test_examples_are_not_written_for_a_harness_that_has_no_use_for_them(tmp_path: Path) -> None:
+    names = {path.name for path in export_harness(WORDS, tmp_path, PAIRS).paths}
+    assert names == {"harness.py", "tools.py", "run_me.py", "README.md"}
+
+
+def test_an_export_with_examples_completes_one_without_and_keeps_what_was_changed(tmp_path: Path) -> None:
+    assert export_harness(SHOTS, tmp_path).missing == ("examples",)
+    assert export_harness(SHOTS, tmp_path, PAIRS).missing == ()
+    again = export_harness(SHOTS, tmp_path)
+    assert again.missing == again.kept == (), "one without takes no examples away"
+    (tmp_path / "examples.jsonl").write_text('{"question": "mine", "answer": "own"}\n')
+    assert export_harness(SHOTS, tmp_path, PAIRS).kept == (tmp_path / "examples.jsonl",)
+    with (tmp_path / "tools.py").open("a") as file:
+        file.write("# MINE\n")
+    assert tmp_path / "tools.py" in export_harness(SHOTS, tmp_path, PAIRS).kept

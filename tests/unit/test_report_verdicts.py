@@ -84,7 +84,7 @@ async def test_where_the_failures_lie_says_whether_to_go_on(tmp_path: Path) -> N
 
 async def test_the_looks_are_counted(tmp_path: Path) -> None:
     found = await episode(tmp_path, better)
-    assert "3 looks was tested at 0.05/3" in looks(found)
+    assert "up to 3 rounds was tested, and the level of 0.05" in looks(found)
     plan = {**found.start.plan, "accept": "mean"}
     assert "likely" in looks(replace(found, start=replace(found.start, plan=plan)))
 

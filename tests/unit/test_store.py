@@ -18,7 +18,7 @@ HARNESS = Harness("def solve(model, question):\n    return model(question)\n")
 def trial(
     question: str = "q1", *, status: Status = Status.OK, score: float | None = 1.0, **more: object
 ) -> Trial:
-    return Trial(harness_id=HARNESS.id, question_id=question, status=status, score=score, **more)  # type: ignore[arg-type]
+    return Trial(task="t", harness_id=HARNESS.id, question_id=question, status=status, score=score, **more)  # type: ignore[arg-type]
 
 
 def call(usd: float | None = 0.25, *, cached: bool = False, kind: str = "model") -> Call:

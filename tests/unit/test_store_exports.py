@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 import sqlite3
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from loriner.cli.watching import view
 from loriner.errors import ConfigError, MissingExtra, StoreError
 from loriner.records import (
     Call,
@@ -26,6 +29,7 @@ from loriner.records import (
     Trial,
     Version,
 )
+from loriner.search.history import Told
 from loriner.store.bisect import bisect
 from loriner.store.check import check
 from loriner.store.connection import FILE_NAME
@@ -41,7 +45,12 @@ WORSE = Harness("def solve(model, question):\n    return ''\n")
 PROMPT = [{"role": "system", "content": "Revise."}, {"role": "user", "content": SEED.source}]
 
 
-def trial(harness: Harness, question: str, score: float | None, status: Status | None = None) -> Trial:
+TASK = "rg:count_primes"
+
+
+def trial(
+    harness: Harness, question: str, score: float | None, status: Status | None = None, task: str = TASK
+) -> Trial:
     call = Call(
         kind="model",
         request={"messages": [{"role": "user", "content": question}]},
@@ -51,6 +60,7 @@ def trial(harness: Harness, question: str, score: float | None, status: Status |
         usd=0.125,
     )
     return Trial(
+        task=task,
         harness_id=harness.id,
         question_id=question,
         status=status or (Status.OK if score == 1.0 else Status.WRONG),
@@ -117,7 +127,8 @@ async def episode(home: Path, *, questions: tuple[str, ...] = ("q1", "q2")) -> s
         await store.add_trial(run, "grade", trial(GOOD, question, 1.0))
         await store.add_trial(run, "grade", trial(WORSE, question, 0.0))
     await store.add_trial(run, "grade", trial(GOOD, "q1", None, Status.INFRA_ERROR))
-    await store.add_event(run, "round", {"number": 1})
+    made = Told(number=1, parent_id=SEED.id, current_id=GOOD.id, n_calls=0, tried=())
+    await store.add_event(run, "round", asdict(made))
     store.finish_run(run, "done", {"best": 1.0})
     store.close()
     registry = Registry.open(home)
@@ -337,4 +348,50 @@ async def test_bisect_names_the_version_from_which_a_question_is_wrong(tmp_path:
     assert worse.first_wrong is not None and worse.first_wrong.entry.sha == sha
     with pytest.raises(ConfigError, match=r"no version of run .* has a scored trial"):
         bisect(store, registry, run, "q77")
+    store.close()
+
+
+async def two_tasks(home: Path) -> str:
+    """A run over two tasks whose questions have equal ids: the revision helps the one and harms the other."""
+    run = await episode(home)
+    store = Store.open(home)
+    other = "rg:gcd"
+    await store.add_context(run, replace(context(), id="c2", task=other))
+    await store.add_rollout(run, replace(rollouts()[0], context_id="c2"))
+    for question in ("q1", "q2"):
+        await store.add_trial(run, "grade", trial(SEED, question, 1.0, task=other))
+        await store.add_trial(run, "grade", trial(GOOD, question, 0.0, task=other))
+    store.close()
+    return run
+
+
+async def test_a_run_over_several_tasks_exports_the_scores_of_each(tmp_path: Path) -> None:
+    await two_tasks(tmp_path)
+    store = Store.open(tmp_path)
+    export(store, "sft", "jsonl", tmp_path / "sft.jsonl")
+    export(store, "grpo", "jsonl", tmp_path / "grpo.jsonl")
+    store.close()
+    rows = {row["task"]: (row["parent_score"], row["score"]) for row in lines(tmp_path / "sft.jsonl")}
+    assert rows[TASK] == (0.5, 1.0)
+    scores = {row["task"]: row["rollouts"][0]["score"] for row in lines(tmp_path / "grpo.jsonl")}
+    assert scores == {TASK: 1.0, "rg:gcd": 0.0}
+
+
+async def test_watch_shows_the_mean_of_each_task(tmp_path: Path) -> None:
+    run = await two_tasks(tmp_path)
+    store, screen = Store.open(tmp_path), Console(width=140, record=True, file=io.StringIO())
+    screen.print(view(store, run))
+    store.close()
+    rows = [line.split("│")[1:-1] for line in screen.export_text().splitlines() if GOOD.id[:10] in line]
+    means = {cells[0].strip(): cells[4].strip() for cells in rows}
+    assert means == {TASK: "1.00", "rg:gcd": "0.00"}
+
+
+async def test_bisect_does_not_mix_tasks(tmp_path: Path) -> None:
+    run = await two_tasks(tmp_path)
+    store, registry = Store.open(tmp_path), Registry.open(tmp_path)
+    with pytest.raises(ConfigError, match=r"'q2' in 2 tasks \(rg:count_primes, rg:gcd\): name one"):
+        bisect(store, registry, run, "q2")
+    assert [step.score for step in bisect(store, registry, run, "q2", task=TASK).steps] == [0.0, 1.0]
+    assert [step.score for step in bisect(store, registry, run, "q2", task="rg:gcd").steps] == [1.0, 0.0]
     store.close()

@@ -15,7 +15,13 @@ def trial(answer: str, score: float | None, sample: int, question: str = "q") ->
     if not answer and score is not None:
         status = Status.NO_ANSWER
     return Trial(
-        harness_id="h", question_id=question, sample=sample, status=status, answer=answer, score=score
+        task="t",
+        harness_id="h",
+        question_id=question,
+        sample=sample,
+        status=status,
+        answer=answer,
+        score=score,
     )
 
 

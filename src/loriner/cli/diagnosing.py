@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from loriner.records import Question
     from loriner.store.database import Store
     from loriner.store.runs import RunRow
+    from loriner.tasks.base import Task
 
 
 def register(app: typer.Typer) -> None:
@@ -31,16 +32,15 @@ def diagnose(
     """Why the trials of a run were not right: faults by harness, with the evidence."""
     from loriner.cli import documents, render
     from loriner.diagnosis.faults import diagnose as find
-    from loriner.evaluation.evaluator import of_task
+    from loriner.tasks.splits import split_named
 
     given: Globals = context.obj
     with given.store() as store:
         row = store.run(run)
         _require_no_comparison(store, row)
-        compared = _compared(given, store, row)
-        held = purpose if of is None or compared else of_task(purpose, of)
-        trials = store.trials(row.id, purpose=held, with_calls=True)
-    questions = _questions(given, row.config, purpose, compared or of)
+        task = _task(given, row.config, _compared(given, store, row) or of)
+        trials = store.trials(row.id, task=task.name, purpose=purpose, with_calls=True)
+    questions = {each.id: each for each in task.questions(split_named(purpose))}
     found = [
         (trial, diagnosis)
         for trial in trials
@@ -64,7 +64,7 @@ def diagnose(
         return
     n = Counter(trial.harness_id for trial in trials)
     render.table(
-        f"Faults in run {row.id}, {held} trials",
+        f"Faults in run {row.id}, {task.name}, {purpose} trials",
         ["harness", "fault", "trials", "of"],
         [[harness[:12], fault, count, n[harness]] for (harness, fault), count in counts.most_common()],
     )
@@ -114,15 +114,13 @@ def _compared(given: Globals, store: Store, row: RunRow) -> str | None:
     return told.task if told.task in names else next(named, None)
 
 
-def _questions(given: Globals, config: object, purpose: str, of: str | None) -> dict[str, Question]:
-    """The questions of the run's task, which is opened anew: the store holds no target."""
+def _task(given: Globals, config: object, of: str | None) -> Task:
+    """The run's task, which is opened anew: the store holds no target."""
     from loriner.config import Settings, changed
     from loriner.errors import ConfigError
-    from loriner.tasks.splits import split_named
     from loriner.workspace import task_of
 
     then = Settings.model_validate(config)
     if then.evaluate.suite and of is None:
         raise ConfigError(f"the run is over several tasks ({then.evaluate.suite}): name one with --task")
-    task = task_of(changed(then, home=given.settings().home, adapt={"task": of}))
-    return {question.id: question for question in task.questions(split_named(purpose))}
+    return task_of(changed(then, home=given.settings().home, adapt={"task": of}))

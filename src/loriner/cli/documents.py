@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import typer
 
 from loriner.records import Evaluation, Harness, Rollout, Trial, Usage
 from loriner.search.episode import Adaptation, Attempt, Standing
+from loriner.search.remarks import remarks
 from loriner.statistics import Interval, interval
 from loriner.store.runs import RunRow
 
@@ -22,6 +23,10 @@ def emit(document: Any) -> None:
 def score(evaluation: Evaluation | None) -> dict[str, Any] | None:
     """Mean with 95 % interval and n; None where nothing was evaluated."""
     return None if evaluation is None else of_interval(interval(list(evaluation.scores.values())))
+
+
+def _of_scores(scores: Mapping[str, float]) -> dict[str, Any] | None:
+    return of_interval(interval(list(scores.values()))) if scores else None
 
 
 def of_interval(each: Interval) -> dict[str, Any]:
@@ -93,6 +98,11 @@ def adaptation(episode: Adaptation, solver: str, spent: Usage) -> dict[str, Any]
         "proposer": episode.proposer,
         "seed": standing(episode.seed),
         "best": standing(episode.best),
+        "candidate": None if episode.candidate is None else unconfirmed(episode.candidate),
+        "stopped": {"reason": episode.stopped.reason, "why": episode.stopped.why},
+        "constant": _of_scores(episode.start.constant_scores),
+        "copied": _of_scores(episode.start.copied_scores),
+        "remarks": remarks(episode),
         "rounds": [
             {
                 "round": each.number,
@@ -112,6 +122,11 @@ def standing(each: Standing) -> dict[str, Any]:
         "test": score(each.test),
         "faults": {str(fault): n for fault, n in each.faults.most_common()},
     }
+
+
+def unconfirmed(each: Standing) -> dict[str, Any]:
+    """A program that led and was not accepted, with what was missing."""
+    return {**standing(each), "reason": each.reason}
 
 
 def _attempt(each: Attempt) -> dict[str, Any]:

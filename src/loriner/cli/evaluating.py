@@ -180,7 +180,6 @@ async def _propose(settings: Settings, given: Globals, k: int, print_prompt: boo
     from loriner.cli import documents, render
     from loriner.cli.progress import watching
     from loriner.propose.context import brief_of, make_context
-    from loriner.propose.prompt import messages
     from loriner.propose.proposer import propose as write
     from loriner.workspace import named, task_of, workspace
 
@@ -199,7 +198,7 @@ async def _propose(settings: Settings, given: Globals, k: int, print_prompt: boo
                     brief_of(task.name, task.description, task.tools), harness, trials, questions, round=1
                 )
                 if print_prompt:
-                    render.prompt(messages(seen))
+                    render.prompt(opened.asking(wanted.proposer).read(seen))
                 rollouts = [await write(proposer, seen, index) for index in range(k)]
                 for each in rollouts:
                     await opened.store.add_rollout(run_id, each)

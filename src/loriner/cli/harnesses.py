@@ -1,4 +1,4 @@
-"""The registry's verbs: `log`, `show`, `diff`, `revert`, `tag`, `blame`, `export`."""
+"""The registry's verbs: `log`, `show`, `diff`, `revert`, `take`, `tag`, `blame`, `export`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import typer
 from loriner.cli.globals import Globals
 
 if TYPE_CHECKING:
+    from loriner.config import Settings
     from loriner.records import Harness
     from loriner.store.registry import Registry
 
@@ -19,7 +20,7 @@ VersionArgument = Annotated[str, typer.Argument(help="A version (id, tag, branch
 
 
 def register(app: typer.Typer) -> None:
-    for verb in (log, show, diff, revert, tag, blame, bisect, export):
+    for verb in (log, show, diff, revert, take, tag, blame, bisect, export):
         app.command()(verb)
 
 
@@ -110,6 +111,19 @@ def revert(
         typer.echo(f"{task} is at {commit[:10]}, with the source of {version}")
 
 
+def take(context: typer.Context, task: Annotated[str, typer.Argument(help="A task's name.")]) -> None:
+    """Makes the candidate that led and was not confirmed the best version of its task, on your word."""
+    from loriner.cli import documents
+
+    given: Globals = context.obj
+    with _registry(given) as registry:
+        commit = registry.take(task)
+    if given.json:
+        documents.emit({"task": task, "commit": commit})
+    else:
+        typer.echo(f"best/{task} is {commit[:10]}, which was candidate/{task}")
+
+
 def tag(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="The tag.")],
@@ -148,6 +162,9 @@ def bisect(
     context: typer.Context,
     run: Annotated[str, typer.Argument(help="A run of adapt.")],
     question: Annotated[str, typer.Argument(help="A question's id.")],
+    task: Annotated[
+        str | None, typer.Option(help="The task, where several have a question of that id.")
+    ] = None,
 ) -> None:
     """From which version of a run a question went wrong, read from its trials."""
     from loriner.cli import documents, render
@@ -155,7 +172,7 @@ def bisect(
 
     given: Globals = context.obj
     with given.store() as store, _registry(given) as registry:
-        turn = find(store, registry, store.run(run).id, question)
+        turn = find(store, registry, store.run(run).id, question, task=task)
     wrong = turn.first_wrong.entry.sha if turn.first_wrong else None
     if given.json:
         steps = [
@@ -173,14 +190,18 @@ def export(
     context: typer.Context,
     harness: VersionArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="The directory to write.")] = Path("harness"),
+    task: Annotated[
+        str | None,
+        typer.Option("--task", help="The task whose examples it uses; left out: that of its run."),
+    ] = None,
 ) -> None:
     """Writes a harness that runs with plain Python, without this package."""
     from loriner.cli import documents
-    from loriner.store.package import export_harness
+    from loriner.store.package import export_harness, uses_examples
 
     given: Globals = context.obj
     found = _harness(given, harness)
-    package = export_harness(found, out)
+    package = export_harness(found, out, _examples(given, harness, task) if uses_examples(found) else None)
     if given.json:
         documents.emit(
             {
@@ -202,3 +223,33 @@ def export(
             f"note: the harness imports tools that {package.tools} lacks: {names}; write them there",
             err=True,
         )
+
+
+def _examples(given: Globals, version: str, name: str | None) -> list[tuple[str, str]] | None:
+    """The examples of the task called `name`, or of the one whose run made the version; None where neither is
+    known, or the task has a tool of that name itself.
+    """
+    from loriner.errors import LorinerError
+    from loriner.evaluation.examples import feedback_examples
+    from loriner.workspace import task_of
+
+    try:
+        task = task_of(_settings(given, version, name))
+        return None if "examples" in task.tools else feedback_examples(task).pairs
+    except LorinerError as error:
+        if name is not None:
+            raise
+        typer.echo(f"note: its examples are not written, --task TASK says whose they are: {error}", err=True)
+        return None
+
+
+def _settings(given: Globals, version: str, task: str | None) -> Settings:
+    """The settings with the task called `task`; else those of the run that made the version."""
+    from loriner.config import AdaptTable, Settings, changed
+
+    settings = given.settings()
+    if task is not None:
+        return settings.model_copy(update={"task": None, "adapt": AdaptTable(task=task)})
+    with given.store() as store, _registry(given) as registry:
+        run = store.run(registry.resolve(version).run)
+    return changed(Settings.model_validate(run.config), home=settings.home)

@@ -55,7 +55,7 @@ async def laboratory(
         try:
             with opened.run(command, resume=resume) as (run_id, summary):
                 summary["tasks"] = sorted(tasks)
-                lab = opened.evaluator(run_id, opened.model(solver), _notes(given), several_tasks=True)
+                lab = opened.evaluator(run_id, opened.model(solver), _notes(given))
                 yield Laboratory(opened, tasks, names, lab)
         finally:
             for task in by_name.values():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -15,6 +16,7 @@ from rich.text import Text
 from loriner.models.base import Message
 from loriner.records import Evaluation, Fault, Harness, Rollout, Status, Trial, Usage
 from loriner.search.episode import Adaptation, Standing
+from loriner.search.remarks import remarks
 from loriner.statistics import Interval, interval
 from loriner.tasks.scorer import FAILURES
 
@@ -78,9 +80,13 @@ def evaluation(run: str, task: str, harness: str, solver: str, result: Evaluatio
 
 
 def adaptation(episode: Adaptation, solver: str, spent: Usage) -> None:
-    """The table of seed and best, the rounds, the accepted diff, the faults before and after, the bill."""
+    """The table of seed, best and candidate, the rounds, the diffs, the faults before and after, the bill."""
     out = console()
-    rows = [_standing_row("seed", episode.seed), _standing_row("best", episode.best)]
+    shown = {"seed": episode.seed, "best": episode.best, "candidate": episode.candidate}
+    rows = [_standing_row(name, each) for name, each in shown.items() if each is not None]
+    start = episode.start
+    beside = {"(constant answer)": start.constant_scores, "(nearest item copied)": start.copied_scores}
+    rows += [_baseline_row(name, scores) for name, scores in beside.items() if scores]
     table(
         f"{episode.task}: solver {solver} (frozen), proposer {episode.proposer}",
         ["harness", "id", "grade, 95 % interval", "n", "sealed test, 95 % interval", "n"],
@@ -92,8 +98,21 @@ def adaptation(episode: Adaptation, solver: str, spent: Usage) -> None:
     else:
         out.print("\n[bold]What was accepted[/bold]")
         diff(episode.seed.harness.source, episode.best.harness.source, "seed", "best")
+    if episode.candidate is not None:
+        _unconfirmed(episode, episode.candidate)
     _faults(episode.seed.faults, episode.best.faults)
-    out.print(f"\n{bill(spent)} Run {episode.run_id}")
+    for remark in remarks(episode):
+        out.print(Text(remark), soft_wrap=True)
+    out.print(Text(f"\nThe search ended: {episode.stopped}."), soft_wrap=True)
+    out.print(f"{bill(spent)} Run {episode.run_id}")
+
+
+def _unconfirmed(episode: Adaptation, candidate: Standing) -> None:
+    """The candidate that led: what it changes, why it was not accepted, and how to take it all the same."""
+    console().print("\n[bold]What led and was not confirmed[/bold]")
+    diff(episode.best.harness.source, candidate.harness.source, "best", "candidate")
+    words = f"{candidate.reason}. To take it all the same: loriner take {shlex.quote(episode.task)}"
+    console().print(Text(words), soft_wrap=True)
 
 
 def bill(spent: Usage) -> str:
@@ -109,6 +128,11 @@ def _standing_row(name: str, each: Standing) -> list[Any]:
     grade, n_grade = _score(each.grade)
     test, n_test = _score(each.test)
     return [name, each.harness.id[:12], grade, n_grade, test, n_test]
+
+
+def _baseline_row(name: str, scores: Mapping[str, float]) -> list[Any]:
+    """What needs no model, on the sealed questions."""
+    return [name, "", "", "", interval_text(interval(list(scores.values()))), str(len(scores))]
 
 
 def _rounds(episode: Adaptation) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from loriner.store.database import Store
+    from loriner.store.queries import Tally
 
 EVERY_S = 1.0
 N_ROUNDS = 12
@@ -113,48 +114,40 @@ def arms(store: Store, run_id: str) -> RenderableType:
 def _rounds(store: Store, run_id: str) -> RenderableType:
     from loriner.search.history import trail
 
-    grades = _means(store, run_id, "grade")
+    tallies = [each for each in store.tallies(run_id) if each.purpose == "grade"]
     rows = []
     for each in trail(store, run_id).rounds[-N_ROUNDS:]:
         accepted = any(tried.accepted for tried in each.tried)
         reasons = "; ".join(tried.reason for tried in each.tried if tried.reason) or "edits refused"
-        grade = grades.get(each.current_id)
+        grade = _mean(tally for tally in tallies if tally.harness_id == each.current_id)
         now = "-" if grade is None else f"{grade:.2f}"
         rows.append([str(each.number), now, "accepted" if accepted else "", reasons[:90]])
     return _table(["round", "current", "", "why"], rows)
 
 
 def _trials(store: Store, run_id: str) -> RenderableType:
-    counts: Counter[tuple[str, str]] = Counter()
-    statuses: dict[tuple[str, str], list[str]] = {}
+    groups: dict[tuple[str, str, str], list[Tally]] = {}
     for each in store.tallies(run_id):
-        key = (each.purpose, each.harness_id)
-        counts[key] += each.n
-        statuses.setdefault(key, []).append(f"{each.status} {each.n}")
-    means = {purpose: _means(store, run_id, purpose) for purpose in ("feedback", "grade", "test")}
-    rows = []
-    for (purpose, harness), n in counts.items():
-        mean = means.get(purpose, {}).get(harness)
-        rows.append(
-            [
-                purpose,
-                harness[:10],
-                str(n),
-                "-" if mean is None else f"{mean:.2f}",
-                ", ".join(statuses[purpose, harness]),
-            ]
-        )
-    return _table(["questions", "program", "trials", "mean", "statuses"], rows)
+        groups.setdefault((each.task, each.purpose, each.harness_id), []).append(each)
+    rows = [
+        [
+            task,
+            purpose,
+            harness[:10],
+            str(sum(each.n for each in tallies)),
+            "-" if (mean := _mean(tallies)) is None else f"{mean:.2f}",
+            ", ".join(f"{each.status} {each.n}" for each in tallies),
+        ]
+        for (task, purpose, harness), tallies in groups.items()
+    ]
+    return _table(["task", "questions", "program", "trials", "mean", "statuses"], rows)
 
 
-def _means(store: Store, run_id: str, purpose: str) -> dict[str, float]:
-    """Mean score of the scored trials by harness."""
-    totals: dict[str, tuple[float, int]] = {}
-    for each in store.tallies(run_id):
-        if each.purpose == purpose and each.status != "infra_error":
-            score, n = totals.get(each.harness_id, (0.0, 0))
-            totals[each.harness_id] = (score + each.score, n + each.n)
-    return {harness: score / n for harness, (score, n) in totals.items() if n}
+def _mean(tallies: Iterable[Tally]) -> float | None:
+    """Mean score of the scored trials."""
+    scored = [each for each in tallies if each.status != "infra_error"]
+    n = sum(each.n for each in scored)
+    return sum(each.score for each in scored) / n if n else None
 
 
 def _table(columns: list[str], rows: list[list[str]]) -> RenderableType:

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from loriner.errors import BudgetReached, InfrastructureError, ModelError, PromptRefused, TaskError
@@ -22,6 +23,7 @@ from loriner.runtime.base import CallRefused, Limits, Program, Runtime, Verdict
 from loriner.seeding import derive
 from loriner.store.database import Store
 from loriner.store.exported.nearest import Examples
+from loriner.tasks import hiding
 from loriner.tasks.base import Digested, Task, Tool
 from loriner.tasks.scorer import FAILURES
 
@@ -44,15 +46,6 @@ def silent(event: str, /, **facts: Any) -> None:
     """An observer that looks away."""
 
 
-def of_task(purpose: str, task: str) -> str:
-    """The purpose of trials in a run over several tasks.
-
-    Ids of questions are a task's own, and a family has the same ones in both settings: without the task, one
-    task's trials would be taken for another's.
-    """
-    return f"{purpose} {task}"
-
-
 @dataclass(slots=True, kw_only=True)
 class Evaluator:
     """Where trials run: a sandbox, a frozen solver, a store and the run they belong to."""
@@ -67,8 +60,6 @@ class Evaluator:
     """Trials in flight."""
     least_temperature: float = 0.0
     """Calls are sampled at this temperature at least: repeating a greedy program would repeat one answer."""
-    several_tasks: bool = False
-    """The run is over several tasks: trials are recorded under their purpose `of_task`."""
     observe: Observer = silent
     meter: Meter = field(default_factory=Meter)
     """Counts the trials; its caps on calls and money are the solver's affair."""
@@ -78,7 +69,7 @@ class Evaluator:
     _held: set[str] = field(default_factory=set)
     """Tasks that were held against what the run began with."""
     _examples: dict[str, Examples] = field(default_factory=dict)
-    """By task, made at the first trial."""
+    """By task, made at the first call."""
 
     async def evaluate(
         self, task: Task, harness: Harness, questions: Sequence[Question], *, purpose: str, samples: int = 1
@@ -91,8 +82,6 @@ class Evaluator:
             TaskError: the task is not the one that the run began with.
         """
         await self._hold(task)
-        if self.several_tasks:
-            purpose = of_task(purpose, task.name)
         key = (task.name, harness.id, purpose, tuple(question.id for question in questions), samples)
         running = self._shared.get(key)
         if running is None:
@@ -112,9 +101,12 @@ class Evaluator:
         """What a program may call on the host while it answers the question: the task's own tools, and
         `examples`, unless the task has one of that name itself.
         """
+        return {"examples": examples_tool(partial(self._index, task), question), **task.tools}
+
+    def _index(self, task: Task) -> Examples:
         if task.name not in self._examples:
             self._examples[task.name] = feedback_examples(task)
-        return {"examples": examples_tool(self._examples[task.name], question), **task.tools}
+        return self._examples[task.name]
 
     async def _hold(self, task: Task) -> None:
         """Notes once what the scores of a task rest on, or finds it as the run noted it before.
@@ -137,6 +129,8 @@ class Evaluator:
                 "its trials would be of two tasks: put back what it was to go on, or begin a new run"
             )
         self._held.add(task.name)
+        if "tools" in now and (lacking := hiding.lack()):
+            self.observe("note", text=f"{task.name}: {lacking}")
         if not noted:
             await self.store.add_event(self.run_id, "task", {"task": task.name, "digests": now})
 
@@ -166,7 +160,11 @@ class _Batch:
     async def run(self) -> Evaluation:
         self.gate = asyncio.Semaphore(self.lab.concurrency)
         known = self.lab.store.trials(
-            self.lab.run_id, harness_id=self.harness.id, purpose=self.purpose, with_calls=True
+            self.lab.run_id,
+            harness_id=self.harness.id,
+            task=self.task.name,
+            purpose=self.purpose,
+            with_calls=True,
         )
         self.done = {(trial.question_id, trial.sample): trial for trial in known if trial.score is not None}
         wanted = [(question, sample) for sample in range(self.samples) for question in self.questions]
@@ -184,7 +182,11 @@ class _Batch:
             raise self.stopped
         trials = tuple(self.done[question.id, sample] for question, sample in wanted)
         evaluation = Evaluation(
-            harness_id=self.harness.id, purpose=self.purpose, trials=trials, level=self.lab.runtime.level
+            harness_id=self.harness.id,
+            task=self.task.name,
+            purpose=self.purpose,
+            trials=trials,
+            level=self.lab.runtime.level,
         )
         if evaluation.n_infra_errors > MAX_INFRA_SHARE * len(trials):
             raise self._infrastructure(trials)
@@ -272,13 +274,16 @@ class _Batch:
             await self._keep_cut(question, sample, tuple(services.calls))
             raise
         self.unloadable += verdict.status is Status.CRASHED and verdict.stage == "import"
-        return _as_trial(self.harness, question, sample, verdict, score, tuple(services.calls))
+        return _as_trial(
+            self.harness, question, self.task.name, sample, verdict, score, tuple(services.calls)
+        )
 
     async def _keep_cut(self, question: Question, sample: int, calls: tuple[Call, ...]) -> None:
         """Records what a trial had paid for when it was cut off, so that the run's bill is whole."""
         if any(call.kind == "model" and not call.cached for call in calls):
             cut = Trial(
                 harness_id=self.harness.id,
+                task=self.task.name,
                 question_id=question.id,
                 sample=sample,
                 status=Status.INFRA_ERROR,
@@ -305,6 +310,7 @@ class _Batch:
         await self._keep(
             Trial(
                 harness_id=self.harness.id,
+                task=self.task.name,
                 question_id=question.id,
                 sample=sample,
                 status=Status.SKIPPED_AFTER_CRASH,
@@ -350,6 +356,7 @@ def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
 def _as_trial(
     harness: Harness,
     question: Question,
+    task: str,
     sample: int,
     verdict: Verdict,
     score: Score | None,
@@ -363,6 +370,7 @@ def _as_trial(
         detail = score.detail
     return Trial(
         harness_id=harness.id,
+        task=task,
         question_id=question.id,
         sample=sample,
         status=status,

@@ -20,7 +20,7 @@ from loriner.records import Edit, Revision
 
 SEARCH, DIVIDER, REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
 MAX_EDITS = 16
-MAX_NOTE_CHARS = 300
+MAX_NOTE_CHARS = 1_000
 
 _NEXT = {SEARCH: DIVIDER, DIVIDER: REPLACE, REPLACE: SEARCH}
 _STARTS = ("<<<<<<<", "=======", ">>>>>>>", "\\")
@@ -85,7 +85,7 @@ def parse_blocks(text: str) -> Revision:
             content.append(line)
             continue
         if marker != expected:
-            raise _unexpected(marker, expected, len(edits) + 1)
+            raise _unexpected(marker, expected, len(edits) + 1, content)
         if marker == SEARCH:
             _require_room(len(edits))
             content = old = []
@@ -97,11 +97,7 @@ def parse_blocks(text: str) -> Revision:
             content = noise
         expected = _NEXT[marker]
     if expected != SEARCH:
-        raise EditError(
-            "truncated_block",
-            f"Edit {len(edits) + 1} was not read: truncated_block. The reply ended before {expected!r}, "
-            "so nothing was changed. Give shorter edits, and close each block.",
-        )
+        raise _truncated(expected, len(edits) + 1, content)
     if not edits:
         raise no_edit_block()
     return Revision(edits=tuple(edits), note=_note(noise))
@@ -150,12 +146,28 @@ def _require_room(n_edits: int) -> None:
         raise too_many_edits()
 
 
-def _unexpected(marker: str, expected: str, number: int) -> EditError:
-    advice = (
+def _truncated(expected: str, number: int, content: Iterable[str]) -> EditError:
+    almost = _almost(content, expected)
+    return EditError(
+        "truncated_block",
+        f"Edit {number} was not read: truncated_block. The reply ended before {expected!r}, "
+        f"so nothing was changed. {almost or 'Give shorter edits, and close each block.'}",
+    )
+
+
+def _almost(content: Iterable[str], marker: str) -> str:
+    """What keeps a line from being the marker that it begins like; empty where none does."""
+    line = next((line for line in content if line.startswith(marker)), "")
+    return f"The line {line[:60]!r} is no marker: {marker!r} stands alone on its line." if line else ""
+
+
+def _unexpected(marker: str, expected: str, number: int, content: Iterable[str]) -> EditError:
+    otherwise = (
         f"Start each block with {SEARCH!r} on a line of its own."
         if expected == SEARCH
         else f"If the line belongs to the code, write it as \\{marker}."
     )
+    advice = _almost(content, expected) or otherwise
     return EditError(
         "marker_sequence",
         f"Edit {number} was not read: marker_sequence. Found {marker!r} where {expected!r} was expected. "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 
 from loriner.errors import EditError
 from loriner.harness.contract import program_tree, size_fault, solve_fault, syntax_fault
@@ -80,3 +81,22 @@ def same_tree(one: ast.AST, other: ast.AST) -> bool:
         elif repr(left) != repr(right):
             return False
     return True
+
+
+def tree_digest(source: str) -> str:
+    """A digest that is equal for programs which differ in comments and layout alone, in hex.
+
+    Raises:
+        SyntaxError: `source` is no Python program.
+    """
+    found = hashlib.sha256()
+    for node in ast.walk(program_tree(source)):  # breadth first, and each list with its length: one tree each
+        shown = [type(node).__name__, *(_shape(value) for _, value in ast.iter_fields(node))]
+        found.update(repr(shown).encode("utf-8", "surrogatepass"))
+    return found.hexdigest()
+
+
+def _shape(value: object) -> object:
+    if isinstance(value, list):
+        return [_shape(each) for each in value]
+    return "" if isinstance(value, ast.AST) else repr(value)

@@ -41,6 +41,8 @@ class ModelSpec:
     n_threads: int = 1
     n_parallel: int = 8
     n_ctx_per_slot: int = 2048
+    context_tokens: int | None = None
+    """Tokens of prompt and reply together that the endpoint takes, where that is known."""
 
     def describe(self) -> str:
         """What it is, in a few words for a table."""
@@ -86,6 +88,14 @@ def price_named(name: str, specs: Mapping[str, ModelSpec]) -> Price | None:
     if spec is None and name not in CATALOGUE and name.partition(":")[0] not in ("gguf", "scripted"):
         raise ConfigError(_unknown(name, specs))
     return Price(0.0, 0.0)
+
+
+def context_of(name: str, specs: Mapping[str, ModelSpec]) -> int | None:
+    """Tokens of prompt and reply together that the model called `name` takes; None where not known."""
+    spec = specs.get(name, ModelSpec())
+    if spec.gguf or (name not in specs and (name in CATALOGUE or name.startswith("gguf:"))):
+        return spec.n_ctx_per_slot
+    return spec.context_tokens
 
 
 def _from_spec(name: str, spec: ModelSpec, models_dir: Path, offline: bool) -> Model:

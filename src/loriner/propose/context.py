@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
+import inspect
 import json
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 
-from loriner.diagnosis.faults import diagnose
+from loriner.diagnosis.answer_shapes import options_of
+from loriner.diagnosis.faults import Diagnosis, diagnose
+from loriner.errors import EditError
 from loriner.harness.contract import GRANTED
+from loriner.harness.edits import parse
 from loriner.records import (
     Context,
+    Edit,
     Evaluation,
     Fault,
     FeedbackTrial,
     Harness,
     PastRevision,
     Question,
+    Rollout,
     Trial,
     target_texts,
 )
@@ -30,11 +39,51 @@ class Brief:
     task: str
     description: str
     tools: tuple[str, ...]
+    tool_help: Mapping[str, str] = field(default_factory=dict)
+    """How each tool is called, where that is known."""
 
 
-def brief_of(task: str, description: str, tools: Iterable[str]) -> Brief:
-    """The brief of a task, with the tools that are granted with every task."""
-    return Brief(task=task, description=description, tools=tuple(sorted(GRANTED.union(tools))))
+def brief_of(task: str, description: str, tools: Mapping[str, object] | Iterable[str]) -> Brief:
+    """The brief of a task, with the tools that are granted with every task.
+
+    Where `tools` maps names to functions, these say themselves how they are called.
+    """
+    functions = tools if isinstance(tools, Mapping) else {}
+    return Brief(
+        task=task,
+        description=description,
+        tools=tuple(sorted(GRANTED.union(tools))),
+        tool_help={name: _how_called(name, functions[name]) for name in sorted(functions)},
+    )
+
+
+def _how_called(name: str, function: object) -> str:
+    """Signature and first docstring line. A docstring that starts with the call, as those of builtins do,
+    stands for both: a function that passes its arguments on has another signature than what it calls.
+    """
+    first = (inspect.getdoc(function) or "").partition("\n")[0]
+    if first.startswith(f"{name}("):
+        return first
+    try:
+        signature = str(inspect.signature(function))  # type: ignore[arg-type]
+        call = name + re.sub(r"(: |-> )'([^']*)'", r"\1\2", signature)  # postponed annotations are texts
+    except (TypeError, ValueError):
+        call = f"{name}(...)"
+    return f"{call}: {first}" if first else call
+
+
+def edit_of(rollout: Rollout) -> str:
+    """What a completion asked to change, as a diff without places; unread, its text with each line quoted."""
+    try:
+        revision = rollout.revision or parse(rollout.completion)
+    except EditError:
+        return "".join(f"| {line}\n" for line in rollout.completion.splitlines())
+    return "".join(map(_diff, revision.edits))
+
+
+def _diff(edit: Edit) -> str:
+    lines = difflib.unified_diff(edit.old.split("\n")[:-1], edit.new.split("\n")[:-1], lineterm="", n=2)
+    return "".join(f"{'@@' if line.startswith('@@') else line}\n" for line in islice(lines, 2, None))
 
 
 def make_context(
@@ -48,14 +97,17 @@ def make_context(
 ) -> Context:
     """The context of one round. Its id is a digest of what it shows, so equal contexts have equal ids."""
     by_id = {question.id: question for question in questions}
+    options = _options(by_id.values())
     trials = tuple(
         FeedbackTrial(
             question=by_id[trial.question_id].text,
             target=" | ".join(target_texts(by_id[trial.question_id].target)),
             trial=trial,
-            fault=_fault(trial, by_id[trial.question_id]),
+            fault=None if found is None else found.fault,
+            evidence="" if found is None else found.evidence,
         )
         for trial in feedback.trials
+        for found in (_diagnosed(trial, by_id[trial.question_id], options),)
     )
     shown = [
         brief.task,
@@ -72,16 +124,22 @@ def make_context(
         harness=harness,
         feedback=trials,
         history=tuple(history),
+        tool_help=brief.tool_help,
     )
 
 
 def faults(evaluation: Evaluation, questions: Iterable[Question]) -> Counter[Fault]:
     """How often each fault occurs among the trials of an evaluation that are not right."""
     by_id = {question.id: question for question in questions}
-    found = (_fault(trial, by_id[trial.question_id]) for trial in evaluation.trials)
-    return Counter(fault for fault in found if fault is not None)
+    options = _options(by_id.values())
+    found = (_diagnosed(trial, by_id[trial.question_id], options) for trial in evaluation.trials)
+    return Counter(each.fault for each in found if each is not None)
 
 
-def _fault(trial: Trial, question: Question) -> Fault | None:
-    found = diagnose(trial, target_texts(question.target), question.text)
-    return None if found is None else found.fault
+def _diagnosed(trial: Trial, question: Question, options: frozenset[str]) -> Diagnosis | None:
+    return diagnose(trial, target_texts(question.target), question.text, options=options)
+
+
+def _options(questions: Iterable[Question]) -> frozenset[str]:
+    """The right answers, where they are a choice; those with several accepted forms are none."""
+    return options_of(text for each in questions for text in target_texts(each.target)[:1])

@@ -33,8 +33,11 @@ def episode_document(episode: Episode) -> dict[str, Any]:
         "plateau": episode.plateau.verdict if episode.plateau else None,
         "bottleneck": bottleneck(best) if best and best.grade else None,
         "constant": _mean(episode.start.constant_scores),
+        "copied": _mean(episode.start.copied_scores),
         "seed": _standing(episode.seed),
         "best": _standing(best),
+        "candidate": _standing(episode.candidate),
+        "stopped": episode.stopped or None,
         "oracle": _standing(episode.oracle),
         "candidates": [_candidate(each) for each in episode.candidates],
         "spent": {each.part: _usage(each.usage) for each in episode.spent},
@@ -104,6 +107,7 @@ def _standing(each: Standing | None) -> dict[str, Any] | None:
         "test": _mean(each.test),
         "faults": dict(each.faults),
         "calls_a_question": each.n_calls,
+        **({"reason": each.reason} if each.reason else {}),
     }
 
 

@@ -40,6 +40,8 @@ class Standing:
     faults: Mapping[str, int]
     n_calls: float | None
     """Solver calls a test question."""
+    reason: str = ""
+    """Why a candidate was not accepted, and what would confirm it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +102,10 @@ class Episode:
     start: Start
     seed: Standing | None
     best: Standing | None
+    candidate: Standing | None
+    """What led and was not accepted."""
+    stopped: str
+    """Why the search ended; empty while it goes on."""
     oracle: Standing | None
     """The candidate that is best on the test questions: no one could have known."""
     rounds: tuple[Round, ...]

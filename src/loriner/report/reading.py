@@ -26,7 +26,7 @@ from loriner.report.facts import (
 )
 from loriner.report.scores import interval_of, paired_of
 from loriner.search.allowance import usage_of
-from loriner.search.history import Start, Told, Trail, Tried, trail
+from loriner.search.history import Start, Stood, Told, Trail, Tried, trail
 from loriner.statistics import Interval, Paired, Plateau, plateau
 from loriner.store.database import Store
 from loriner.store.runs import RunRow
@@ -80,6 +80,8 @@ class _Reading:
             start=self.start,
             seed=self._standing("seed"),
             best=self._standing("best"),
+            candidate=self._standing("candidate"),
+            stopped=self.told.stopped,
             oracle=self._oracle(candidates),
             rounds=rounds,
             sources=self.sources,
@@ -151,9 +153,10 @@ class _Reading:
 
     def _standing(self, name: str) -> Standing | None:
         stood = self.told.stood.get(name)
-        return None if stood is None else self._stand(name, stood.harness_id, stood.faults)
+        return None if stood is None else self._stand(name, stood)
 
-    def _stand(self, name: str, harness: str, faults: Mapping[str, int]) -> Standing:
+    def _stand(self, name: str, stood: Stood) -> Standing:
+        harness = stood.harness_id
         test = self.trials["test"].get(harness, ())
         voted = name == "best" and self.start.mode == SAMPLING
         return Standing(
@@ -163,8 +166,9 @@ class _Reading:
             grade=scores_of(self._of("grade", harness)),
             fresh=scores_of(self._of("grade", harness, sample=1)),
             test=votes(test) if voted else scores_of(self._of("test", harness)),
-            faults=faults,
+            faults=stood.faults,
             n_calls=_calls_a_question(test),
+            reason=stood.reason,
         )
 
     def _oracle(self, candidates: Sequence[Candidate]) -> Standing | None:
@@ -176,7 +180,8 @@ class _Reading:
         scored = {harness: fmean(scores.values()) for harness, scores in tested.items() if scores}
         if not scored:
             return None
-        return self._stand("oracle", max(scored, key=lambda harness: scored[harness]), {})
+        best = max(scored, key=lambda harness: scored[harness])
+        return self._stand("oracle", Stood(name="oracle", harness_id=best, faults={}))
 
     def _plateau(self, rounds: Sequence[Round]) -> Plateau | None:
         seed = self._grade(self.start.harness_id)

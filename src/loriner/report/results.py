@@ -14,7 +14,8 @@ from loriner.report.verdicts import interval_text, score_text
 
 def standings(episode: Episode) -> Section:
     """Seed and best on grade and test, with what the luck of choice made of it."""
-    found = [each for each in (episode.seed, episode.best, episode.oracle) if each is not None]
+    programs = (episode.seed, episode.best, episode.candidate, episode.oracle)
+    found = [each for each in programs if each is not None]
     rows: list[Row] = []
     table: list[Sequence[Cell]] = []
     for number, each in enumerate(found):
@@ -31,6 +32,11 @@ def standings(episode: Episode) -> Section:
         rows.append(Row("constant answer, sealed", constant, 5))
         name = f"always “{line(episode.start.constant or '', 40)}”"
         table.append((name, None, None, None, score_text(always), len(always), "0"))
+    copied = episode.start.copied_scores
+    if (nearest := interval_of(copied)) is not None:
+        rows.append(Row("nearest item's answer, sealed", nearest, 5))
+        name = "the answer of the nearest feedback item"
+        table.append((name, None, None, None, score_text(copied), len(copied), "0"))
     columns = (
         "program",
         "id",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 
 from loriner.diagnosis.faults import Profile
@@ -77,14 +78,26 @@ def luck(standing: Standing) -> str:
     )
 
 
+def unconfirmed(episode: Episode) -> str:
+    """What led and was not accepted: its score, why not, and how to take it; empty where nothing did."""
+    found, task = episode.candidate, episode.start.task
+    if found is None:
+        return ""
+    return (
+        f"A candidate leads and was not confirmed; it stands at {_sealed_or_grade(found)} "
+        f"({found.reason}). To take it all the same: loriner take {shlex.quote(task)}."
+    )
+
+
 def looks(episode: Episode) -> str:
-    """How many candidates could have been accepted by luck, and what was paid for that."""
+    """What was paid for the number of candidates tried."""
     plan = episode.start.plan
-    n = plan["rounds"] * plan["candidates"]
     if plan["accept"] != "paired":
+        n = plan["rounds"] * plan["candidates"]
         return f"The rule {plan['accept']} asks for no evidence: over {n} looks a gain by luck is likely."
     return (
-        f"Each of up to {n} looks was tested at 0.05/{n}, so luck alone is accepted in at most 1 run of 20."
+        f"The leader of each of up to {plan['rounds']} rounds was tested, and the level of 0.05 was spent over "
+        "these tests: luck alone is accepted in at most 1 run of 20."
     )
 
 

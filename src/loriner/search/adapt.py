@@ -6,32 +6,30 @@ before it is used, so a run that died is resumed by walking again: what is known
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 
-from loriner.evaluation.constant_baseline import constant_baseline
-from loriner.evaluation.evaluator import Evaluator, all_of, together
+from loriner.evaluation.baselines import baselines
+from loriner.evaluation.evaluator import Evaluator
 from loriner.propose.context import brief_of, faults, make_context
-from loriner.propose.proposer import Proposer, propose
-from loriner.records import (
-    Context,
-    Evaluation,
-    Fault,
-    Harness,
-    PastRevision,
-    Question,
-    Rollout,
-    Version,
-)
+from loriner.propose.proposer import Proposer
+from loriner.records import Context, Evaluation, Failure, Harness, PastRevision, Question
+from loriner.search.acceptance import Verdict
 from loriner.search.allowance import Bill
-from loriner.search.episode import Adaptation, Attempt, Plan, Round, Standing
-from loriner.search.history import Start, Stood, Told, Tried, tell
+from loriner.search.drawing import Drawn, Draws
+from loriner.search.episode import Adaptation, Attempt, Plan, Round, Standing, Stop
+from loriner.search.feedback import Windows, failing
+from loriner.search.grading import Grading
+from loriner.search.history import Start
 from loriner.search.memory import memorised
-from loriner.statistics import Decision, accepts, interval
-from loriner.store.entry import Evidence
+from loriner.search.record import Origin, Record, past
+from loriner.statistics import Decision
 from loriner.store.registry import Registry
 from loriner.tasks.base import Split, Task
+
+MOST_IDLE = 2
+"""Rounds in a row without a new candidate, after which the proposer is taken to have no more."""
 
 
 async def adapt(
@@ -44,270 +42,257 @@ async def adapt(
         BudgetReached: a cap was reached; the run can be resumed.
         TaskError: the task has no questions for a split that is needed, or its scorer breaks its contract.
     """
-    return await _Episode(task, lab, proposer, plan, registry, *_questions(task, plan)).run(seed)
-
-
-def _questions(task: Task, plan: Plan) -> tuple[Sequence[Question], ...]:
-    wanted: list[tuple[Split, int]] = [
-        ("feedback", plan.feedback),
-        ("grade", plan.grade),
-        ("test", plan.test),
-    ]
-    return tuple(task.questions(split)[:n] if n else [] for split, n in wanted)
+    return await _Episode(task, seed, lab, proposer, plan, registry).run()
 
 
 @dataclass(slots=True)
 class _Episode:
     task: Task
+    seed: Harness
     lab: Evaluator
     proposer: Proposer
     plan: Plan
     registry: Registry
-    feedback: Sequence[Question]
-    grade: Sequence[Question]
-    test: Sequence[Question]
+    feedback: Sequence[Question] = field(init=False)
+    grade: Sequence[Question] = field(init=False)
+    test: Sequence[Question] = field(init=False)
     bill: Bill = field(init=False, default_factory=Bill)
-    judged: dict[str, int] = field(init=False, default_factory=dict)
-    """The round in which a harness was scored first, by its id; 0 for the seed."""
+    record: Record = field(init=False)
+    windows: Windows = field(init=False)
+    grading: Grading = field(init=False)
+    draws: Draws = field(init=False)
+    current: Harness = field(init=False)
+    history: list[PastRevision] = field(init=False, default_factory=list)
+    rounds: list[Round] = field(init=False, default_factory=list)
+    too_few: bool = field(init=False, default=False)
+    """Whether nothing could be accepted from the start: then the search goes on for what it may find."""
+    refused: dict[str, tuple[Origin, str]] = field(init=False, default_factory=dict)
+    """Leaders of a round that were not accepted, by id, each with the reason."""
 
-    async def run(self, seed: Harness) -> Adaptation:
-        await self._tell(await self._start(seed))
+    def __post_init__(self) -> None:
+        task, plan = self.task, self.plan
+        self.feedback = task.questions("feedback")
+        self.grade = task.questions("grade")[: plan.grade]
+        self.test = task.questions("test")[: plan.test] if plan.test else []
+        self.record = Record(task.name, self.proposer.name, self.lab, self.registry)
+        self.windows = Windows(self.feedback, plan.feedback)
+        graded = partial(self._search_trials, "grade")
+        self.grading = Grading(self.grade, plan.schedule(len(self.grade)), graded, self._overspent)
+        self.draws = Draws(self.lab, self.proposer, self._memorised)
+        self.current = self.seed
+
+    async def run(self) -> Adaptation:
+        start = await self._start()
+        await self._grade_seed()
+        stop = await self._search()
+        await self.record.stopped(stop)
+        return await self._outcome(start, stop)
+
+    # The search
+
+    async def _grade_seed(self) -> None:
+        await self.grading.grade(self.seed)
+        self.draws.know(self.seed, "the seed's program")
+        self.record.version(self._standing(self.seed))
+        self.too_few = self.grading.closed(self.seed)
+
+    async def _search(self) -> Stop:
+        """Walks the rounds; why it ended."""
+        n_idle = 0
+        for number in range(1, self.plan.rounds + 1):
+            if self.bill.reaches(self.plan.allowance):
+                return Stop(reason="allowance", why=f"{self.plan.allowance} are used")
+            context = await self._context(number)
+            if (stop := await self._hopeless(context)) is not None:
+                return stop
+            drawn = await self.draws.round(context, self.plan.candidates, number, self.grading.grade)
+            await self._round(number, context.harness, drawn)
+            n_idle = n_idle + 1 if all(each.empty for each in drawn) else 0
+            if n_idle >= MOST_IDLE:
+                why = f"{n_idle} rounds in a row brought no new program"
+                return Stop(reason="proposer has nothing left", why=why)
+        return Stop(reason="rounds")
+
+    async def _context(self, number: int) -> Context:
+        from_seed = self.plan.revise == "seed"
+        parent = self.seed if from_seed else self.current
+        if from_seed:
+            self.windows.at = 0  # all rounds then share one context
+        feedback = await self.windows.trials(partial(self._search_trials, "feedback", parent))
+        brief = brief_of(self.task.name, self.task.description, self.task.tools)
+        history = () if from_seed else self.history
+        return make_context(brief, parent, feedback, self.feedback, round=number, history=history)
+
+    async def _hopeless(self, context: Context) -> Stop | None:
+        """The end of a search in which no candidate could be accepted any more; None where one could."""
+        if self.grading.perfect(self.current):
+            if not failing([each.trial for each in context.feedback]):
+                return Stop(reason="nothing failed")
+            await self.grading.grade(self.current, len(self.grading.plan.stages))
+        perfect = self.grading.perfect(self.current)
+        if not perfect and (self.too_few or not self.grading.closed(self.current)):
+            return None
+        n, mean = len(self.grade), self.grading.known[self.current.id].mean_score or 0.0
+        why = (
+            f"the current program scores {mean:.2f}, and one right on all {n} grade questions would not pass"
+        )
+        return Stop(reason="nothing can be accepted any more", why=why)
+
+    async def _round(self, number: int, parent: Harness, drawn: Sequence[Drawn]) -> None:
+        """Bills and judges what was drawn, and tells of it."""
+        entered = [self._entered(each) for each in drawn]
+        entrants = [each.new for each, inside in zip(drawn, entered, strict=True) if inside and each.new]
+        before = self.current
+        judged = await self.grading.contest(before, entrants)
+        attempts = []
+        for each, inside in zip(drawn, entered, strict=True):
+            leads = judged is not None and each.new == judged.leader
+            verdict = judged.verdict if judged is not None and leads else None
+            attempts.append(self._attempt(each, before, inside, verdict))
+            if verdict is not None:
+                self._settle(attempts[-1], number, parent)
+        self.history += [past(each, number) for each in attempts]
+        made = Round(
+            number=number,
+            attempts=tuple(attempts),
+            accepted=self.current if self.current != before else None,
+            grade=self.grading.known[self.current.id].mean_score,
+        )
+        self.rounds.append(made)
+        await self.record.round(made, parent, self.current, self.bill.solver.calls)
+
+    def _entered(self, drawn: Drawn) -> bool:
+        """Whether the search is within its allowance with this completion and its first trials paid."""
+        rollout = drawn.rollout
+        self.bill.add_completion(rollout.context_id, rollout.index, rollout.calls)
+        if drawn.new is not None:
+            self.bill.add_trials(self.grading.known[drawn.new.id])
+        return not self._overspent()
+
+    def _attempt(self, drawn: Drawn, before: Harness, inside: bool, verdict: Verdict | None) -> Attempt:
+        decision = self._decision(drawn, inside, verdict)
+        harness = drawn.rollout.candidate
+        grade = self.grading.known.get(harness.id) if harness else None
+        return Attempt(
+            rollout=drawn.rollout,
+            grade=grade,
+            before=self.grading.mean_beside(before.id, harness.id) if harness and grade else None,
+            decision=decision,
+            considered=inside and not drawn.repeats,
+        )
+
+    def _decision(self, drawn: Drawn, inside: bool, verdict: Verdict | None) -> Decision | None:
+        if drawn.repeats:
+            return Decision(False, f"not scored again: it is {drawn.repeats}")
+        if drawn.new is not None and not inside:
+            return Decision(False, f"not considered: beyond the allowance of {self.plan.allowance}")
+        if verdict is None:
+            return None
+        if verdict.state == "more":
+            words = f"{verdict.reason}; the allowance of {self.plan.allowance} ended its grading"
+            return Decision(False, f"not considered: {words}")
+        return Decision(verdict.state == "accept", verdict.reason)
+
+    def _settle(self, attempt: Attempt, number: int, parent: Harness) -> None:
+        """Makes an accepted leader the current program, and remembers one that was not."""
+        rollout = attempt.rollout
+        assert rollout.candidate is not None and attempt.decision is not None
+        score = self.grading.mean_beside(parent.id, rollout.candidate.id)
+        origin = Origin(number, parent, score, self._standing(parent).faults, rollout)
+        if attempt.decision.accepted:
+            self.current = rollout.candidate
+            self.record.version(self._standing(rollout.candidate), origin)
+        elif attempt.considered:
+            self.refused[rollout.candidate.id] = origin, attempt.decision.reason
+
+    # Trials
+
+    async def _search_trials(
+        self, purpose: Split, harness: Harness, questions: Sequence[Question]
+    ) -> Evaluation:
+        """Trials of the search, on its bill; `_entered` bills the first ones of a candidate, in order."""
+        found = await self.lab.evaluate(self.task, harness, questions, purpose=purpose)
+        if purpose == "feedback" or harness.id in self.grading.known or harness == self.seed:
+            self.bill.add_trials(found)
+        return found
+
+    def _overspent(self) -> bool:
+        return self.bill.exceeds(self.plan.allowance)
+
+    def _memorised(self, candidate: Harness) -> Failure | None:
+        """Why the candidate is refused unscored: it holds answers instead of working them out."""
+        sealed, shown = [*self.grade, *self.test], self.task.questions("feedback")
+        return memorised(candidate, self.seed, sealed=sealed, shown=shown)
+
+    # Start and end
+
+    async def _start(self) -> Start:
+        found = await baselines(self.task, self.feedback, self.test)
+        splits = {"feedback": self.feedback, "grade": self.grade, "test": self.test}
+        sizes = {name: len(questions) for name, questions in splits.items()}
+        start = await self.record.start(self.seed, self.plan, sizes, found)
         if hopeless := self.plan.never_accepts(len(self.grade)):
             self.lab.observe("note", text=hopeless)
-        first = self._commit(seed, self._billed(await self._evaluate(seed, "grade")))
-        self.judged[seed.id] = 0
-        current, history, rounds = first, list[PastRevision](), list[Round]()
-        for number in range(1, self.plan.rounds + 1):
-            if current.grade.mean_score == 1.0 or self.bill.reaches(self.plan.allowance):
-                break  # nothing is left to win on the grade questions, or to spend
-            parent = first if self._from_seed else current
-            context = await self._context(parent.harness, number, () if self._from_seed else history)
-            attempts = await self._attempts(context, seed, number)
-            attempts, best = self._choose(attempts, current.grade, number)
-            history += [_past(each, number, current.grade, each is best) for each in attempts]
-            if best is not None and best.rollout.candidate is not None and best.grade is not None:
-                current = self._commit(
-                    best.rollout.candidate, best.grade, number=number, parent=parent, rollout=best.rollout
-                )
-            rounds.append(
-                Round(
-                    number=number,
-                    attempts=attempts,
-                    accepted=None if best is None else current.harness,
-                    grade=current.grade.mean_score,
-                )
-            )
-            await self._tell(self._told(rounds[-1], parent.harness, current.harness))
-            self.lab.observe("round", round=rounds[-1])
+        return start
+
+    def _standing(self, harness: Harness) -> Standing:
+        grade = self.grading.known[harness.id]
+        return Standing(harness=harness, grade=grade, test=None, faults=faults(grade, self.grade))
+
+    def _unconfirmed(self) -> Standing | None:
+        """The refused leader that is furthest ahead of the best program; the registry keeps it."""
+        leads = {each: self.grading.lead(each, self.current.id) or 0.0 for each in self.refused}
+        ahead = max(leads, key=lambda each: leads[each], default="")
+        if not ahead or leads[ahead] <= 0:
+            return None
+        origin, reason = self.refused[ahead]
+        assert origin.rollout.candidate is not None
+        standing = replace(self._standing(origin.rollout.candidate), reason=reason)
+        self.record.candidate(standing, origin)
+        return standing
+
+    async def _outcome(self, start: Start, stop: Stop) -> Adaptation:
+        """Each program that is shown with its sealed score, then its grade questions afresh."""
         if self.plan.oracle and self.test:
-            await self._test_all(rounds)
+            await self._test_all()
+        standing = {"seed": self._standing(self.seed), "best": self._standing(self.current)}
+        if (candidate := self._unconfirmed()) is not None:
+            standing["candidate"] = candidate
+        for name, each in standing.items():
+            await self.record.standing(name, each)
+            standing[name] = replace(each, test=await self._sealed(each.harness))
+        for name, each in standing.items():
+            standing[name] = replace(each, fresh=await self._afresh(each))
+            self.lab.observe("stood", name=name, standing=standing[name])
         return Adaptation(
             run_id=self.lab.run_id,
             task=self.task.name,
             proposer=self.proposer.name,
-            seed=await self._finished("seed", first),
-            best=await self._finished("best", current),
-            rounds=tuple(rounds),
+            start=start,
+            seed=standing["seed"],
+            best=standing["best"],
+            candidate=standing.get("candidate"),
+            rounds=tuple(self.rounds),
+            stopped=stop,
             bill=self.bill,
         )
 
-    @property
-    def _from_seed(self) -> bool:
-        return self.plan.revise == "seed"
+    async def _sealed(self, harness: Harness) -> Evaluation | None:
+        """Its trials on the sealed questions; None where the task has none."""
+        if not self.test:
+            return None
+        return await self.lab.evaluate(self.task, harness, self.test, purpose="test")
 
-    async def _evaluate(self, harness: Harness, purpose: Split) -> Evaluation:
-        questions = {"feedback": self.feedback, "grade": self.grade, "test": self.test}[purpose]
-        return await self.lab.evaluate(self.task, harness, questions, purpose=purpose)
+    async def _afresh(self, standing: Standing) -> Evaluation:
+        """Its grade questions sampled once more."""
+        known = {trial.question_id for trial in standing.grade.trials}
+        asked = [each for each in self.grade if each.id in known]
+        both = await self.lab.evaluate(self.task, standing.harness, asked, purpose="grade", samples=2)
+        return replace(both, trials=tuple(trial for trial in both.trials if trial.sample == 1))
 
-    def _billed(self, evaluation: Evaluation) -> Evaluation:
-        calls = (call for trial in evaluation.trials for call in trial.calls)
-        self.bill.add_trials(evaluation.purpose, evaluation.harness_id, calls)
-        return evaluation
-
-    async def _finished(self, name: str, standing: Standing) -> Standing:
-        """The standing with its grade questions sampled afresh, and its score on the sealed questions."""
-        await self._tell(Stood(name=name, harness_id=standing.harness.id, faults=_by_name(standing.faults)))
-        both = await self.lab.evaluate(self.task, standing.harness, self.grade, purpose="grade", samples=2)
-        finished = replace(
-            standing,
-            fresh=replace(both, trials=tuple(trial for trial in both.trials if trial.sample == 1)),
-            test=await self._evaluate(standing.harness, "test") if self.test else None,
-        )
-        self.lab.observe("stood", name=name, standing=finished)
-        return finished
-
-    async def _test_all(self, rounds: Sequence[Round]) -> None:
+    async def _test_all(self) -> None:
         """Scores every candidate on the test questions, for the record alone."""
-        attempts = (attempt for each in rounds for attempt in each.attempts if attempt.considered)
+        attempts = (attempt for each in self.rounds for attempt in each.attempts if attempt.considered)
         for harness in dict.fromkeys(each.rollout.candidate for each in attempts):
             if harness is not None:
-                await self._evaluate(harness, "test")
-
-    async def _context(self, parent: Harness, number: int, history: Sequence[PastRevision]) -> Context:
-        feedback = self._billed(await self._evaluate(parent, "feedback"))
-        brief = brief_of(self.task.name, self.task.description, self.task.tools)
-        return make_context(brief, parent, feedback, self.feedback, round=number, history=history)
-
-    async def _attempts(self, context: Context, seed: Harness, number: int) -> tuple[Attempt, ...]:
-        n = self.plan.candidates
-        first = n * (number - 1) if self._from_seed else 0  # all rounds then share one context
-        async with together() as group:
-            group.create_task(self.lab.store.add_context(self.lab.run_id, context))
-            attempts = await all_of([self._attempt(context, first + i, seed) for i in range(n)])
-        return tuple(self._within_allowance(each) for each in attempts)
-
-    def _within_allowance(self, attempt: Attempt) -> Attempt:
-        """The attempt, now on the bill; already refused if it went beyond the allowance."""
-        rollout, allowance = attempt.rollout, self.plan.allowance
-        self.bill.add_completion(rollout.context_id, rollout.index, rollout.calls)
-        if attempt.grade is not None:
-            self._billed(attempt.grade)
-        if attempt.grade is None or not self.bill.exceeds(allowance):
-            return attempt
-        beyond = Decision(False, f"not considered: beyond the allowance of {allowance}")
-        return replace(attempt, decision=beyond, considered=False)
-
-    async def _attempt(self, context: Context, index: int, seed: Harness) -> Attempt:
-        """The completion of this place with its candidate's scores. It is being recorded while it is scored:
-        the store keeps the order, so no trial is there before its rollout.
-        """
-        rollout = self.lab.store.rollout(self.lab.run_id, context.id, index)
-        if rollout is not None:
-            return Attempt(rollout=rollout, grade=await self._graded(rollout), decision=None)
-        rollout = self._screened(await propose(self.proposer, context, index), seed)
-        async with together() as group:
-            group.create_task(self.lab.store.add_rollout(self.lab.run_id, rollout))
-            grading = group.create_task(self._graded(rollout))
-        self.lab.observe("rollout", rollout=rollout)
-        return Attempt(rollout=rollout, grade=grading.result(), decision=None)
-
-    def _screened(self, rollout: Rollout, seed: Harness) -> Rollout:
-        """The rollout without its candidate, if that holds answers instead of working them out."""
-        if rollout.candidate is None:
-            return rollout
-        sealed, shown = [*self.grade, *self.test], self.task.questions("feedback")
-        failure = memorised(rollout.candidate, seed, sealed=sealed, shown=shown)
-        return rollout if failure is None else replace(rollout, candidate=None, failure=failure)
-
-    async def _graded(self, rollout: Rollout) -> Evaluation | None:
-        return None if rollout.candidate is None else await self._evaluate(rollout.candidate, "grade")
-
-    def _choose(
-        self, attempts: tuple[Attempt, ...], standing: Evaluation, number: int
-    ) -> tuple[tuple[Attempt, ...], Attempt | None]:
-        """The attempts with a decision on the best of them, and that one if it is accepted."""
-        graded = [
-            (each, each.grade)
-            for each in attempts
-            if each.considered and each.grade is not None and each.grade.mean_score is not None
-        ]
-        if not graded:
-            return attempts, None
-        for _, grade in graded:
-            self.judged.setdefault(grade.harness_id, number)
-        best, grade = max(graded, key=lambda each: each[1].mean_score or 0.0)
-        decision = accepts(self.plan.accept, standing.scores, grade.scores, n_looks=self.plan.n_looks)
-        decided = replace(best, decision=self._with_repeat(decision, grade.harness_id, number))
-        return tuple(
-            decided if each is best else each for each in attempts
-        ), decided if decision.accepted else None
-
-    def _with_repeat(self, decision: Decision, harness_id: str, number: int) -> Decision:
-        """The decision, which also says so when the episode has scored this program before."""
-        before = self.judged[harness_id]
-        if before == number:
-            return decision
-        where = f"the program of round {before}" if before else "the seed's program"
-        return replace(decision, reason=f"{decision.reason}; it is {where} again")
-
-    def _commit(
-        self,
-        harness: Harness,
-        grade: Evaluation,
-        *,
-        number: int = 0,
-        parent: Standing | None = None,
-        rollout: Rollout | None = None,
-    ) -> Standing:
-        """The standing of a harness that is now a version: the seed, or the candidate of a round."""
-        standing = Standing(harness=harness, grade=grade, test=None, faults=faults(grade, self.grade))
-        version = Version(
-            harness_id=harness.id,
-            parent_id=parent.harness.id if parent else None,
-            episode_id=self.lab.run_id,
-            round=number,
-            revision=rollout.revision if rollout else None,
-            mean_score=grade.mean_score,
-            accepted=True,
-        )
-        self.registry.commit(
-            version, harness, task=self.task.name, evidence=self._evidence(standing, parent, rollout)
-        )
-        return standing
-
-    def _evidence(self, standing: Standing, parent: Standing | None, rollout: Rollout | None) -> Evidence:
-        scored = interval(list(standing.grade.scores.values()))
-        calls = [call for trial in standing.grade.trials for call in trial.calls if call.kind == "model"]
-        costs = [0.0 if call.cached else call.usd for call in [*calls, *(rollout.calls if rollout else ())]]
-        return Evidence(
-            proposer=self.proposer.name,
-            parent_score=parent.grade.mean_score if parent else None,
-            low=scored.low,
-            high=scored.high,
-            n_trials=len(standing.grade.trials),
-            usd=None if None in costs else sum(cost for cost in costs if cost is not None),
-            faults_before=_by_name(parent.faults) if parent else {},
-            faults_after=_by_name(standing.faults),
-        )
-
-    async def _tell(self, told: Start | Told | Stood) -> None:
-        await tell(self.lab.store, self.lab.run_id, told)
-
-    async def _start(self, seed: Harness) -> Start:
-        constant, scores = await constant_baseline(self.task, self.feedback, self.test)
-        return Start(
-            task=self.task.name,
-            solver=self.lab.solver.name,
-            proposer=self.proposer.name,
-            mode=self.plan.mode,
-            seed=self.lab.seed,
-            harness_id=seed.id,
-            plan=asdict(self.plan),
-            n_questions={"feedback": len(self.feedback), "grade": len(self.grade), "test": len(self.test)},
-            constant=constant,
-            constant_scores=scores,
-        )
-
-    def _told(self, made: Round, parent: Harness, current: Harness) -> Told:
-        return Told(
-            number=made.number,
-            parent_id=parent.id,
-            current_id=current.id,
-            n_calls=self.bill.solver.calls,
-            tried=tuple(
-                Tried(
-                    context_id=each.rollout.context_id,
-                    index=each.rollout.index,
-                    accepted=each.decision is not None and each.decision.accepted,
-                    reason=each.decision.reason if each.decision else "",
-                )
-                for each in made.attempts
-            ),
-        )
-
-
-def _by_name(found: Counter[Fault]) -> dict[str, int]:
-    return {str(fault): n for fault, n in found.most_common()}
-
-
-def _past(attempt: Attempt, number: int, standing: Evaluation, accepted: bool) -> PastRevision:
-    rollout = attempt.rollout
-    return PastRevision(
-        round=number,
-        summary=rollout.revision.note if rollout.revision else "",
-        before=standing.mean_score,
-        after=attempt.grade.mean_score if attempt.grade else None,
-        accepted=accepted,
-        code=rollout.failure.code if rollout.failure else "",
-        message=rollout.failure.message if rollout.failure else "",
-    )
+                await self._sealed(harness)

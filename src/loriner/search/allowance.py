@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from loriner.records import Call, Usage
+from loriner.records import Call, Evaluation, Usage
 
 Unit = Literal["calls", "tokens", "usd"]
 """`calls` are those of the solver; `tokens` and `usd` are those of solver and proposer together."""
@@ -30,16 +30,18 @@ class Allowance:
 
 @dataclass(slots=True)
 class Bill:
-    """What a search has used; each evaluation and completion stands on it once."""
+    """What a search has used; each trial and completion stands on it once."""
 
     solver: Usage = field(default_factory=Usage)
     proposer: Usage = field(default_factory=Usage)
     _entered: set[tuple[str, ...]] = field(default_factory=set)
 
-    def add_trials(self, purpose: str, harness_id: str, calls: Iterable[Call]) -> None:
-        """Enters the calls of an evaluation; a second entry for the same one changes nothing."""
-        if self._enter("trials", purpose, harness_id):
-            self.solver += usage_of(calls)
+    def add_trials(self, evaluation: Evaluation) -> None:
+        """Enters the calls of an evaluation; a second entry for the same trial changes nothing."""
+        for trial in evaluation.trials:
+            place = (evaluation.purpose, trial.harness_id, trial.question_id, str(trial.sample))
+            if self._enter("trial", *place):
+                self.solver += usage_of(trial.calls)
 
     def add_completion(self, context_id: str, index: int, calls: Iterable[Call]) -> None:
         """Enters the calls of a completion; a second entry for the same one changes nothing."""

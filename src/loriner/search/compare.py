@@ -162,11 +162,18 @@ class _Contest:
         if mode == "sequential":
             return plan
         rounds = MOST_ROUNDS * plan.rounds
-        if allowance and reference and (price := self._used(reference.seed.grade)):
-            rounds = min(rounds, max(plan.rounds, int(allowance.amount / price / plan.candidates)))
-        if mode == "independent":
-            return replace(plan, revise="seed", rounds=rounds)
-        return replace(plan, revise="seed", rounds=rounds, accept="mean", oracle=True)
+        found = replace(plan, revise="seed", rounds=rounds)
+        if mode == "best-of-n":
+            found = replace(found, accept="mean", oracle=True)
+        if allowance and reference and (price := self._least(reference.seed.grade, found)):
+            found = replace(found, rounds=min(rounds, max(plan.rounds, int(allowance.amount / price))))
+        return found
+
+    def _least(self, seed: Evaluation, plan: Plan) -> float:
+        """What a round of a plan uses at least, if its candidates ask as much as the seed program."""
+        n_grade = len(self.entry.task.questions("grade")[: plan.grade])
+        first = plan.schedule(n_grade).stages[0].end
+        return self._used(seed) / len(seed.trials) * first * plan.candidates
 
     @asynccontextmanager
     async def _arm(self, mode: Mode, allowance: Allowance | None) -> AsyncIterator[Evaluator]:
@@ -200,8 +207,7 @@ class _Contest:
     def _used(self, evaluation: Evaluation) -> float:
         """What an evaluation used, in the unit that is held equal."""
         bill = Bill()
-        calls = [call for trial in evaluation.trials for call in trial.calls]
-        bill.add_trials(evaluation.purpose, evaluation.harness_id, calls)
+        bill.add_trials(evaluation)
         return bill.used(self.terms.unit)
 
     def _priced(self, amount: float) -> float:

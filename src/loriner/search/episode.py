@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from loriner.records import Evaluation, Fault, Harness, Rollout
+from loriner.search.acceptance import Schedule, never_accepts, schedule
 from loriner.search.allowance import Allowance, Bill
-from loriner.statistics import Decision, Rule, never_accepted
+from loriner.search.history import Start
+from loriner.statistics import Decision, Rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,9 +27,11 @@ class Plan:
     revise: Literal["current", "seed"] = "current"
     """What a round revises: the version accepted last, or always the seed, with no memory of other rounds."""
     feedback: int = 16
+    """Feedback questions that a round shows: the next ones of the split, and more while all are right."""
     grade: int = 32
+    """Grade questions, at most: those that a candidate may be scored on."""
     test: int = 64
-    """Questions of each split, at most; 0 test questions leave the test split sealed."""
+    """Test questions, at most; 0 leave the test split sealed."""
     allowance: Allowance | None = None
     """What the search may use: then no round begins, and a candidate that went beyond does not count."""
     oracle: bool = False
@@ -38,9 +42,13 @@ class Plan:
         """Candidates that may be tried in all."""
         return self.rounds * self.candidates
 
+    def schedule(self, n_grade: int) -> Schedule:
+        """The order in which so many grade questions are asked."""
+        return schedule(self.accept, n_grade, rounds=self.rounds, candidates=self.candidates)
+
     def never_accepts(self, n_grade: int) -> str:
         """The warning that no candidate can be accepted on so many grade questions; empty where one can."""
-        hopeless = never_accepted(self.accept, n_grade, self.n_looks)
+        hopeless = never_accepts(self.schedule(n_grade)) if n_grade else ""
         return f"nothing will be accepted: {hopeless} (--grade, --rounds, --accept)" if hopeless else ""
 
     @property
@@ -57,11 +65,13 @@ class Attempt:
 
     rollout: Rollout
     grade: Evaluation | None
-    """None when there was no candidate."""
-    decision: Decision | None
+    """Its trials on grade questions up to this round; None when there was no candidate."""
+    before: float | None = None
+    """Mean score of the current program on the same questions."""
+    decision: Decision | None = None
     """None when there was no candidate, or another of the round scored better."""
     considered: bool = True
-    """Whether it came within the allowance."""
+    """Whether it was new and came within the allowance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +97,30 @@ class Standing:
     """Among the grade trials."""
     fresh: Evaluation | None = None
     """The grade questions once more, with other sampling seeds: without the luck of the draw."""
+    reason: str = ""
+    """For a candidate that was not accepted: why not, and what would confirm it."""
+
+
+Reason = Literal[
+    "rounds",
+    "allowance",
+    "budget",
+    "nothing failed",
+    "nothing can be accepted any more",
+    "proposer has nothing left",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """Why a search ended: `rounds` means that it walked all of them."""
+
+    reason: Reason
+    why: str = ""
+    """The figures behind the reason, in words."""
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.why}" if self.why else self.reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +130,12 @@ class Adaptation:
     run_id: str
     task: str
     proposer: str
+    start: Start
     seed: Standing
     best: Standing
+    candidate: Standing | None = None
+    """The program furthest ahead of the best one on grade questions of those that were not accepted."""
     rounds: tuple[Round, ...]
+    stopped: Stop
     bill: Bill = field(default_factory=Bill)
     """What the search used."""

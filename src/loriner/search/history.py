@@ -1,4 +1,4 @@
-"""What an adaptation tells of itself, beside its trials: how it started, each round, how seed and best stand.
+"""Event log of an adaptation: its start, every round, why it stopped, the programs that it ends with.
 
 Reports and live views read it, during a run or after. It repeats no score: those are in the trials. A resumed
 run walks again from its start and tells everything again; the last telling of each thing counts.
@@ -32,6 +32,8 @@ class Start:
     """The right answer seen most often on the feedback questions."""
     constant_scores: Mapping[str, float] = field(default_factory=dict)
     """What always giving it earns on each test question."""
+    copied_scores: Mapping[str, float] = field(default_factory=dict)
+    """What copying the answer of the nearest feedback item earns on each test question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +63,21 @@ class Told:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stood:
-    """A harness at the end: `seed` or `best`."""
+    """A harness at the end: `seed`, `best` or `candidate`."""
 
     name: str
     harness_id: str
     faults: Mapping[str, int]
     """Among its grade trials."""
+    reason: str = ""
+    """Why a candidate was not accepted, and what would confirm it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopped:
+    """The end of the search."""
+
+    why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,9 +100,11 @@ class Trail:
     rounds: tuple[Told, ...]
     stood: Mapping[str, Stood]
     arms: tuple[Arm, ...]
+    stopped: str = ""
+    """Why the search ended; empty while it goes on."""
 
 
-async def tell(store: Store, run_id: str, told: Start | Told | Stood | Arm) -> None:
+async def tell(store: Store, run_id: str, told: Start | Told | Stood | Stopped | Arm) -> None:
     """Adds to the trail of a run."""
     await store.add_event(run_id, _KINDS[type(told)], asdict(told))
 
@@ -109,6 +122,7 @@ def trail(store: Store, run_id: str) -> Trail:
         rounds=tuple(rounds[number] for number in sorted(rounds)),
         stood={each["name"]: Stood(**each) for each in events["stood"]},
         arms=tuple(arms.values()),
+        stopped=events["stopped"][-1]["why"] if events["stopped"] else "",
     )
 
 
@@ -116,4 +130,4 @@ def _round(data: Mapping[str, Any]) -> Told:
     return Told(**{**data, "tried": tuple(Tried(**each) for each in data["tried"])})
 
 
-_KINDS: dict[type, str] = {Start: "start", Told: "round", Stood: "stood", Arm: "arm"}
+_KINDS: dict[type, str] = {Start: "start", Told: "round", Stood: "stood", Stopped: "stopped", Arm: "arm"}

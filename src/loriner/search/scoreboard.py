@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 from loriner.config import changed
 from loriner.errors import ConfigError, HarnessError, LorinerError, TaskError
-from loriner.evaluation.constant_baseline import constant_baseline
-from loriner.evaluation.evaluator import Evaluator, of_task
+from loriner.evaluation.baselines import baselines
+from loriner.evaluation.evaluator import Evaluator
 from loriner.records import Call, Evaluation, Harness, Question, Trial, Usage
 from loriner.statistics import Interval, interval, stratified
 from loriner.tasks.base import Split, Task
@@ -41,19 +41,27 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """What the commonest right answer of a task's feedback questions earns on the questions asked."""
+    """What a task's feedback questions give away on the questions asked: their commonest right answer, and
+    that of the nearest one.
+    """
 
     answer: str | None = None
     scores: tuple[float, ...] = ()
-    """One a question; none where the task has no feedback questions."""
+    """Of the commonest answer, one a question; none where the task has no feedback questions."""
+    copied_scores: tuple[float, ...] = ()
+    """Of the nearest one's answer, likewise."""
 
     @property
     def score(self) -> Interval | None:
         return interval(self.scores) if self.scores else None
 
     @property
+    def copied(self) -> Interval | None:
+        return interval(self.copied_scores) if self.copied_scores else None
+
+    @property
     def strict(self) -> Interval | None:
-        """The share of questions that it gets wholly right."""
+        """The share of questions that the commonest answer gets wholly right."""
         return interval([float(each >= 1.0) for each in self.scores]) if self.scores else None
 
 
@@ -138,7 +146,8 @@ async def fill(opened: Workspace, plan: Plan, lab: Evaluator) -> Sheet:
     for name in plan.harnesses:
         if name.startswith("library:") or name.endswith(".py"):
             opened.harness(name)
-    cells = [cell for task in plan.tasks for cell in await _Row(opened, plan, lab, task).cells()]
+    opened_as: dict[str, str] = {}
+    cells = [cell for task in plan.tasks for cell in await _Row(opened, plan, lab, task, opened_as).cells()]
     sheet = Sheet(run_id=lab.run_id, solver=lab.solver.name, plan=plan, cells=tuple(cells))
     if all(cell.error for cell in cells):
         raise next(iter(sheet.errors.values()))
@@ -153,12 +162,15 @@ class _Row:
     plan: Plan
     lab: Evaluator
     asked: str
+    opened_as: dict[str, str]
+    """What each task so far was asked for as, by its own name: trials are known by that."""
     questions: Sequence[Question] = field(default_factory=list)
 
     async def cells(self) -> list[Cell]:
         try:
             task = task_of(changed(self.opened.settings, adapt={"task": self.asked}))
             try:
+                self._require_own_name(task)
                 self.questions = task.questions(self.plan.split)[: self.plan.limit]
                 baseline = await self._baseline(task)
                 return [await self._cell(task, baseline, each) for each in self.plan.harnesses]
@@ -178,10 +190,15 @@ class _Row:
             task,
             harness,
             self.questions,
-            purpose=of_task(self.plan.split, self.asked),
+            purpose=self.plan.split,
             samples=self.plan.samples,
         )
         return Cell(asked=self.asked, harness=name, task=task.name, evaluation=evaluation, baseline=baseline)
+
+    def _require_own_name(self, task: Task) -> None:
+        other = self.opened_as.setdefault(task.name, self.asked)
+        if other != self.asked:
+            raise TaskError(f"{other} and {self.asked} are both called {task.name}: rename one of them")
 
     def _harness(self, task: Task, name: str) -> Harness:
         return self.opened.harness(f"library:{task.seed_harness}" if name == OWN_SEED else name, task.name)
@@ -191,8 +208,12 @@ class _Row:
             known = task.questions("feedback")
         except TaskError:  # a task may have none
             return Baseline()
-        answer, scores = await constant_baseline(task, known, self.questions)
-        return Baseline(answer=answer, scores=tuple(scores.values()))
+        found = await baselines(task, known, self.questions)
+        return Baseline(
+            answer=found.constant,
+            scores=tuple(found.constant_scores.values()),
+            copied_scores=tuple(found.copied_scores.values()),
+        )
 
     def _failed(self, harness: str, error: LorinerError) -> Cell:
         return Cell(asked=self.asked, harness=harness, task=self.asked, error=error)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from loriner.errors import ConfigError
-from loriner.records import Evaluation
+from loriner.records import Trial
 from loriner.store.database import Store
 from loriner.store.entry import Entry
 from loriner.store.registry import Registry
@@ -33,14 +34,24 @@ class Turn:
     """The version from which it was wrong to the end; None if it ended right."""
 
 
-def bisect(store: Store, registry: Registry, run_id: str, question_id: str) -> Turn:
+def bisect(
+    store: Store, registry: Registry, run_id: str, question_id: str, *, task: str | None = None
+) -> Turn:
     """Where a question went wrong in the episode of a run. No trial is run for it.
 
+    `task` is needed where several tasks of the run have a question of that id.
+
     Raises:
-        ConfigError: the run has no version, or none of them met the question.
+        ConfigError: the run has no version, none of them met the question, or it is not clear of which task.
     """
+    met = [each for each in store.trials(run_id, task=task) if each.question_id == question_id]
+    if len(tasks := sorted({each.task for each in met})) > 1:
+        raise ConfigError(
+            f"run {run_id} has a question {question_id!r} in {len(tasks)} tasks ({', '.join(tasks)}): "
+            "name one with --task"
+        )
     steps = [
-        Step(entry=entry, score=_score(store, run_id, entry.harness_id, question_id))
+        Step(entry=entry, score=_mean(each for each in met if each.harness_id == entry.harness_id))
         for entry, _ in registry.lineage(run_id)
     ]
     known = [step for step in steps if step.score is not None]
@@ -55,6 +66,6 @@ def bisect(store: Store, registry: Registry, run_id: str, question_id: str) -> T
     )
 
 
-def _score(store: Store, run_id: str, harness_id: str, question_id: str) -> float | None:
-    trials = [each for each in store.trials(run_id, harness_id=harness_id) if each.question_id == question_id]
-    return Evaluation(harness_id=harness_id, purpose="", trials=tuple(trials)).mean_score
+def _mean(trials: Iterable[Trial]) -> float | None:
+    scores = [each.score for each in trials if each.score is not None]
+    return fmean(scores) if scores else None

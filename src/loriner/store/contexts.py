@@ -58,18 +58,19 @@ def _read(context_id: str, harness: Harness, shown: Mapping[str, Any]) -> Contex
             "id": context_id,
             "harness": harness,
             "tools": tuple(shown["tools"]),
-            "feedback": tuple(_feedback(each) for each in shown["feedback"]),
+            "feedback": tuple(_feedback(each, shown["task"]) for each in shown["feedback"]),
             "history": tuple(PastRevision(**each) for each in shown["history"]),
         }
     )
 
 
-def _feedback(shown: Mapping[str, Any]) -> FeedbackTrial:
+def _feedback(shown: Mapping[str, Any], task: str) -> FeedbackTrial:
     trial = shown["trial"]
     calls = tuple(Call(**call) for call in trial["calls"])
     return FeedbackTrial(
         question=shown["question"],
         target=shown["target"],
-        trial=Trial(**{**trial, "status": Status(trial["status"]), "calls": calls}),
+        trial=Trial(**{"task": task, **trial, "status": Status(trial["status"]), "calls": calls}),
         fault=None if shown["fault"] is None else Fault(shown["fault"]),
+        evidence=shown.get("evidence", ""),
     )

@@ -180,8 +180,8 @@ class Store:
     async def add_trial(self, run_id: str, purpose: str, trial: Trial) -> None:
         """Records a trial with its calls.
 
-        A second trial of the same (run, harness, purpose, question, sample) changes nothing. An infra_error
-        is always kept, and never stands in the way of the trial that counts.
+        A second trial of the same (run, harness, task, purpose, question, sample) changes nothing. An
+        infra_error is always kept, and never stands in the way of the trial that counts.
         """
         await self._writing().record(trial_fact(run_id, purpose, trial))
 
@@ -190,18 +190,26 @@ class Store:
         run_id: str,
         *,
         harness_id: str | None = None,
+        task: str | None = None,
         purpose: str | None = None,
         with_calls: bool = False,
     ) -> list[Trial]:
-        """One trial for each (harness, purpose, question, sample), in that order.
+        """One trial for each (harness, task, purpose, question, sample), in that order.
 
         It is the one that counts or, where there is none, the last infra_error. Its calls are left out
         unless asked for.
         """
-        return find_trials(self.reader, self._number(run_id), harness_id, purpose, with_calls)
+        return find_trials(
+            self.reader,
+            self._number(run_id),
+            harness_id=harness_id,
+            task=task,
+            purpose=purpose,
+            with_calls=with_calls,
+        )
 
     def tallies(self, run_id: str) -> list[Tally]:
-        """The trials of a run counted by harness, purpose and status; every infra_error counts."""
+        """The trials of a run counted by harness, task, purpose and status; every infra_error counts."""
         return find_tallies(self.reader, self._number(run_id))
 
     # Harnesses and rollouts

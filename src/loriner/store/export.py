@@ -62,8 +62,9 @@ def _write_jsonl(rows: Iterable[Mapping[str, Any]], out: Path, _: str) -> int:
 
 
 _TRIALS = """
-SELECT t.run, t.harness, t.purpose, t.question, t.sample, t.attempt, t.status, t.detail, t.score, t.seconds,
-       t.cpu_s, count(c.owner), coalesce(sum(c.prompt_tokens), 0), coalesce(sum(c.completion_tokens), 0),
+SELECT t.run, t.harness, t.task, t.purpose, t.question, t.sample, t.attempt, t.status, t.detail, t.score,
+       t.seconds, t.cpu_s, count(c.owner), coalesce(sum(c.prompt_tokens), 0),
+       coalesce(sum(c.completion_tokens), 0),
        CASE WHEN count(c.owner) = count(c.usd) THEN coalesce(sum(c.usd), 0.0) END, p.body
 FROM trial_rows t CROSS JOIN payloads p ON p.trial = t.id CROSS JOIN runs r ON r.id = t.run
 LEFT JOIN calls c ON c.run = r.n AND c.part = 0 AND c.owner = t.id AND c.kind = 'model'
@@ -83,7 +84,9 @@ def _sft_rows(store: Store) -> Rows:
         if rollout.candidate is None:
             continue
         parent = context["harness"]
-        before, after = (_grade(store, run, each)["score"] for each in (parent, rollout.candidate.id))
+        before, after = (
+            _grade(store, run, context["task"], each)["score"] for each in (parent, rollout.candidate.id)
+        )
         chosen = (run, rollout.candidate.id) in accepted
         better = before is not None and after is not None and after > before
         if chosen or better:
@@ -113,7 +116,7 @@ def _grpo_rows(store: Store) -> Rows:
                 "completion": rollout.completion,
                 "code": rollout.failure.code if rollout.failure else None,
                 "candidate": candidate,
-                **_grade(store, run, candidate),
+                **_grade(store, run, context["task"], candidate),
             }
         )
     if group:
@@ -146,10 +149,12 @@ def _prompt(rollout: Rollout) -> list[dict[str, str]]:
     return [dict(message) for message in asked[-1]] if asked else []
 
 
-def _grade(store: Store, run: str, harness_id: str | None) -> dict[str, Any]:
-    """How a harness fared on the grade questions of a run."""
-    trials = store.trials(run, harness_id=harness_id, purpose="grade") if harness_id else []
-    evaluation = Evaluation(harness_id=harness_id or "", purpose="grade", trials=tuple(trials))
+def _grade(store: Store, run: str, task: str | None, harness_id: str | None) -> dict[str, Any]:
+    """How a harness fared on the grade questions of a run's task."""
+    trials = store.trials(run, harness_id=harness_id, task=task, purpose="grade") if harness_id else []
+    evaluation = Evaluation(
+        harness_id=harness_id or "", task=task or "", purpose="grade", trials=tuple(trials)
+    )
     return {
         "score": evaluation.mean_score,
         "completion_rate": evaluation.completion_rate,

@@ -1,7 +1,7 @@
 """One store taken into another: the shards of a cluster run, one a node, become one.
 
-Trials are known by (run, harness, purpose, question, sample), so taking a store in twice changes nothing. The
-registry is not touched: it is an ordinary git repository, and `git fetch` does that.
+Trials are known by (run, harness, task, purpose, question, sample), so taking a store in twice changes
+nothing. The registry is not touched: it is an ordinary git repository, and `git fetch` does that.
 """
 
 from __future__ import annotations
@@ -74,8 +74,12 @@ def _steps(connection: sqlite3.Connection) -> list[str]:
         WHERE harnesses.source IS NULL AND excluded.source IS NOT NULL""",
         """INSERT INTO main.questions (id) SELECT id FROM other.questions WHERE true ORDER BY n
         ON CONFLICT DO NOTHING""",
-        f"""INSERT INTO main.trials SELECT o.id + {trials}, m.n, h.n, o.purpose, q.n, o.sample, o.attempt,
-        o.status, o.detail, o.score, o.seconds, o.cpu_s FROM other.trials o {_RUN} {_harness("harness", "h")}
+        """INSERT INTO main.tasks (id) SELECT id FROM other.tasks WHERE true ORDER BY n
+        ON CONFLICT DO NOTHING""",
+        f"""INSERT INTO main.trials SELECT o.id + {trials}, m.n, h.n, k.n, o.purpose, q.n, o.sample,
+        o.attempt, o.status, o.detail, o.score, o.seconds, o.cpu_s
+        FROM other.trials o {_RUN} {_harness("harness", "h")}
+        JOIN other.tasks ok ON ok.n = o.task JOIN main.tasks k ON k.id = ok.id
         JOIN other.questions oq ON oq.n = o.question JOIN main.questions q ON q.id = oq.id
         WHERE true ORDER BY o.id ON CONFLICT DO NOTHING""",
         f"""INSERT INTO main.payloads SELECT t.id, o.body, o.calls FROM other.payloads o

@@ -17,7 +17,7 @@ _MESSAGES = [{"role": "string", "content": "string"}]
 _SCORED = {"score": "float64", "completion_rate": "float64", "n": "int64"}
 SHAPES: dict[str, dict[str, Any]] = {
     "trials": {
-        **dict.fromkeys(("run", "harness", "purpose", "question"), "string"),
+        **dict.fromkeys(("run", "harness", "task", "purpose", "question"), "string"),
         **dict.fromkeys(("sample", "attempt"), "int64"),
         **dict.fromkeys(("status", "detail"), "string"),
         **dict.fromkeys(("score", "seconds", "cpu_s"), "float64"),

@@ -19,6 +19,7 @@ class Tally:
     """How many trials of a harness ended alike."""
 
     harness_id: str
+    task: str
     purpose: str
     status: Status
     n: int
@@ -29,25 +30,35 @@ class Tally:
 
 
 _STANDING = """
-SELECT h.id, t.purpose, q.id, t.sample, t.id, t.status, t.detail, t.score, t.seconds, t.cpu_s, p.body, p.calls
-FROM trials t CROSS JOIN harnesses h ON h.n = t.harness CROSS JOIN questions q ON q.n = t.question
-CROSS JOIN payloads p ON p.trial = t.id WHERE {where} ORDER BY t.attempt = 0, t.attempt
+SELECT h.id, k.id, t.purpose, q.id, t.sample, t.id, t.status, t.detail, t.score, t.seconds, t.cpu_s, p.body,
+       p.calls
+FROM trials t CROSS JOIN harnesses h ON h.n = t.harness CROSS JOIN tasks k ON k.n = t.task
+CROSS JOIN questions q ON q.n = t.question CROSS JOIN payloads p ON p.trial = t.id
+WHERE {where} ORDER BY t.attempt = 0, t.attempt
 """
 """CROSS JOIN keeps SQLite from starting at the far end. The trial that counts comes last."""
 
 
 def find_trials(
-    reader: Reader, run: int, harness_id: str | None, purpose: str | None, with_calls: bool
+    reader: Reader,
+    run: int,
+    *,
+    harness_id: str | None,
+    task: str | None,
+    purpose: str | None,
+    with_calls: bool,
 ) -> list[Trial]:
-    """The standing trials: of each (harness, purpose, question, sample) the scored one, else the last try."""
+    """The standing trials: of each (harness, task, purpose, question, sample) the scored one, or the last."""
     of_harness = "t.harness = (SELECT n FROM harnesses WHERE id = ?)"
-    where, values = _where({"t.run = ?": run, of_harness: harness_id, "t.purpose = ?": purpose})
-    standing = {row[:4]: row[4:] for row in reader.rows(_STANDING.format(where=where), values)}
+    of_task = "t.task = (SELECT n FROM tasks WHERE id = ?)"
+    asked = {"t.run = ?": run, of_harness: harness_id, of_task: task, "t.purpose = ?": purpose}
+    where, values = _where(asked)
+    standing = {row[:5]: row[5:] for row in reader.rows(_STANDING.format(where=where), values)}
     figures = _figures(reader, "trials", "solver", where, values) if with_calls else {}
     trials = []
-    for (harness, _, question, sample), (number, *row, texts) in sorted(standing.items()):
+    for (harness, name, _, question, sample), (number, *row, texts) in sorted(standing.items()):
         calls = read_calls(texts, figures.get(number, ())) if with_calls else ()
-        trials.append(read_trial((harness, question, sample, *row), calls))
+        trials.append(read_trial((harness, name, question, sample, *row), calls))
     return trials
 
 
@@ -131,17 +142,25 @@ def find_usage(reader: Reader, run: int, part: Part | None) -> Usage:
 
 
 def find_tallies(reader: Reader, run: int) -> list[Tally]:
-    """The trials of a run counted by harness, purpose and status, every infra_error included."""
+    """The trials of a run counted by harness, task, purpose and status, every infra_error included."""
     rows = reader.rows(
-        "SELECT h.id, t.purpose, t.status, t.n, t.score, t.seconds FROM (SELECT harness, purpose, status, "
-        "count(*) AS n, coalesce(sum(score), 0.0) AS score, sum(seconds) AS seconds FROM trials "
-        "WHERE run = ? GROUP BY harness, purpose, status) t JOIN harnesses h ON h.n = t.harness "
-        "ORDER BY t.harness",
+        "SELECT h.id, k.id, t.purpose, t.status, t.n, t.score, t.seconds FROM (SELECT harness, task, "
+        "purpose, status, count(*) AS n, coalesce(sum(score), 0.0) AS score, sum(seconds) AS seconds "
+        "FROM trials WHERE run = ? GROUP BY harness, task, purpose, status) t "
+        "JOIN harnesses h ON h.n = t.harness JOIN tasks k ON k.n = t.task ORDER BY t.harness, k.id",
         (run,),
     )
     return [
-        Tally(harness_id=harness, purpose=purpose, status=Status(status), n=n, score=score, seconds=seconds)
-        for harness, purpose, status, n, score, seconds in rows
+        Tally(
+            harness_id=harness,
+            task=task,
+            purpose=purpose,
+            status=Status(status),
+            n=n,
+            score=score,
+            seconds=seconds,
+        )
+        for harness, task, purpose, status, n, score, seconds in rows
     ]
 
 

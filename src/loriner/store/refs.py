@@ -16,7 +16,7 @@ from loriner.errors import ConfigError
 KEEPERS = {
     "HEAD": "git",
     "refs": "git",
-    **dict.fromkeys(("accepted", "best", "runs", "seed", "tasks"), "the registry"),
+    **dict.fromkeys(("accepted", "best", "candidate", "runs", "seed", "tasks"), "the registry"),
 }
 """First parts of names that no person may give, and who gives them."""
 DIGITS = re.compile(r"[0-9a-f]{4,64}")
@@ -58,6 +58,10 @@ def best_ref(task: str) -> Ref:
     return Ref(f"refs/tags/best/{encoded(task)}".encode())
 
 
+def candidate_ref(task: str) -> Ref:
+    return Ref(f"refs/tags/candidate/{encoded(task)}".encode())
+
+
 def accepted_ref(task: str, number: int) -> Ref:
     return Ref(f"refs/tags/accepted/{encoded(task)}/{number:04d}".encode())
 
@@ -93,7 +97,7 @@ def candidates(name: str) -> list[Ref]:
     """The references that a person may mean by `name`, the likeliest first."""
     head, slash, rest = name.partition("/")
     names = [f"tags/{name}", f"heads/{name}"]
-    if slash and head in ("best", "tasks", "runs", "accepted") and rest:
+    if slash and head in ("best", "candidate", "tasks", "runs", "accepted") and rest:
         number = ""
         if head == "accepted" and "/" in rest:
             rest, _, number = rest.rpartition("/")

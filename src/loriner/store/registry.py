@@ -82,6 +82,47 @@ class Registry:
                 repository.point(branch, entry)  # last: until here a killed process has committed nothing
             return entry.sha
 
+    def keep(self, version: Version, harness: Harness, *, task: str, evidence: Evidence) -> str:
+        """The commit of a version that led and was not accepted: `candidate/TASK`, until another leads.
+
+        It stands on no branch. The same (run, round, harness) is committed once.
+
+        Raises:
+            ConfigError: the parent is no version of the task.
+            StoreError: the registry cannot be written.
+        """
+        with self._writing() as repository:
+            ref = refs.candidate_ref(task)
+            kept = repository.find(ref)
+            entry = _same([] if kept is None else [kept], version)
+            if entry is None:
+                history = list(repository.history(repository.find(refs.task_ref(task))))
+                entry = repository.write(harness, _entry(history, version, task, evidence, ""))
+                repository.point(ref, entry)
+            return entry.sha
+
+    def take(self, task: str) -> str:
+        """The commit that makes `candidate/TASK` the task's current and best version, on a person's word.
+
+        Raises:
+            ConfigError: no such task, or it has no candidate, or the candidate is its best already.
+        """
+        with self._writing() as repository:
+            head, kept = self._head(repository, task), repository.find(refs.candidate_ref(task))
+            best = repository.find(refs.best_ref(task))
+            if kept is None:
+                raise ConfigError(f"{task} has no candidate: the last search left none that led")
+            if best is not None and best.harness_id == kept.harness_id:
+                raise ConfigError(f"candidate/{task} is the best version of {task} already: nothing to take")
+            place = len(list(repository.history(head)))
+            parents = tuple(dict.fromkeys([*kept.parents[:1], head.sha]))
+            new = replace(kept, parents=parents, subject=f"Taken unconfirmed: {kept.subject}")
+            entry = repository.write(Harness(repository.source(kept.sha)), new)
+            repository.point(refs.accepted_ref(task, place), entry)
+            repository.point(refs.best_ref(task), entry)
+            repository.point(refs.task_ref(task), entry)
+            return entry.sha
+
     def revert(self, task: str, name: str) -> str:
         """The new commit that makes an earlier version the task's current one again.
 

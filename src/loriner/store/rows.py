@@ -24,9 +24,10 @@ def trial_fact(run_id: str, purpose: str, trial: Trial) -> Fact:
 
     def fact(batch: Batch) -> None:
         run, harness = batch.run(run_id), batch.harness(trial.harness_id)
-        question, new = batch.question(trial.question_id), batch.new_id("trials")
+        task, question = batch.task(trial.task), batch.question(trial.question_id)
+        new = batch.new_id("trials")
         attempt = batch.moment() if trial.status is Status.INFRA_ERROR else 0
-        key = (new, run, harness, purpose, question, trial.sample, attempt)
+        key = (new, run, harness, task, purpose, question, trial.sample, attempt)
         batch.add("trials", (*key, trial.status, detail, trial.score, trial.seconds, trial.cpu_s))
         batch.add("payloads", (new, body, texts))
         for row in call_rows(run, "solver", new, trial.calls):
@@ -75,11 +76,12 @@ def read_calls(texts: bytes | None, figures: Sequence[Row]) -> tuple[Call, ...]:
 
 
 def read_trial(row: Row, calls: tuple[Call, ...]) -> Trial:
-    """The trial of a row (harness, question, sample, status, detail, score, seconds, cpu_s, body)."""
-    harness, question, sample, status, detail, score, seconds, cpu_s, body = row
+    """The trial of a row (harness, task, question, sample, status, detail, score, seconds, cpu_s, body)."""
+    harness, task, question, sample, status, detail, score, seconds, cpu_s, body = row
     answer, stdout, error = unpack(body)
     return Trial(
         harness_id=harness,
+        task=task,
         question_id=question,
         sample=sample,
         status=Status(status),

@@ -47,7 +47,7 @@ class Insert:
 
 
 INSERTS = {
-    "trials": Insert("trials", 12),
+    "trials": Insert("trials", 13),
     "payloads": Insert("payloads", 3, "trials", 1),
     "trial_calls": Insert("calls", 11, "trials", 3),
     "rollouts": Insert("rollouts", 8),
@@ -109,6 +109,10 @@ class Batch:
     def harness(self, harness_id: str) -> int:
         """The number of a harness, given out now if it has none."""
         return self._number("harnesses", harness_id)
+
+    def task(self, name: str) -> int:
+        """The number of a task, given out now if it has none."""
+        return self._number("tasks", name)
 
     def question(self, question_id: str) -> int:
         """The number of a question, given out now if it has none."""

@@ -6,14 +6,16 @@ subset of its own. All draws are seeded by name, so the same plan on the same tr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from loriner.errors import ConfigError
 from loriner.evaluation.evaluator import Evaluator, gathered
-from loriner.propose.context import brief_of, make_context
+from loriner.models.base import Message
+from loriner.propose.context import brief_of, edit_of, make_context
 from loriner.propose.prompt import Count, estimate_tokens, messages
-from loriner.records import Evaluation, Harness, PastRevision, Trial
+from loriner.records import Context, Evaluation, Harness, PastRevision, Trial
 from loriner.seeding import generator
 from loriner.tasks.base import Task
 from loriner.train.exercise import Exercise
@@ -69,9 +71,10 @@ async def draw(
     """
     found = await gathered(_tried(lab, tasks[state.task], state, plan) for state in states)
     tried = list(zip(states, found, strict=True))
+    read = partial(messages, budget=plan.max_prompt_tokens, count=count, limits=lab.limits)
     while tried:
         turns = list(_spread(tried, plan))
-        made = [_exercise(tasks[state.task], state, feedback, plan, count) for state, feedback in turns]
+        made = [_exercise(tasks[state.task], state, feedback, plan, read) for state, feedback in turns]
         too_long = {id(state) for (state, _), each in zip(turns, made, strict=True) if each is None}
         if not too_long:
             return tuple(each for each in made if each is not None)
@@ -117,6 +120,7 @@ def next_state(exercise: Exercise, scored: Scored, before: float) -> State:
         before=before,
         after=after,
         accepted=after > before,
+        edit=edit_of(scored.rollout),
     )
     program = scored.rollout.candidate if past.accepted else context.harness
     return State(task=context.task, harness=program, history=(*context.history, past))
@@ -142,23 +146,22 @@ def _spread(tried: Sequence[tuple[State, Evaluation]], plan: DrawPlan) -> Iterab
         generator(plan.seed, "contexts", "feedback", state.harness.id, number).shuffle(trials)
         yield (
             state,
-            Evaluation(
-                harness_id=evaluation.harness_id,
-                purpose=evaluation.purpose,
-                trials=tuple(map(_timeless, trials[: plan.feedback])),
-                level=evaluation.level,
-            ),
+            replace(evaluation, trials=tuple(map(timeless, trials[: plan.feedback]))),
         )
 
 
-def _timeless(trial: Trial) -> Trial:
+def timeless(trial: Trial) -> Trial:
     """The trial without what no two machines measure alike, so that equal draws give equal files."""
     calls = tuple(replace(call, seconds=0.0, cached=False, usd=None) for call in trial.calls)
     return replace(trial, calls=calls, seconds=0.0, cpu_s=0.0)
 
 
 def _exercise(
-    task: Task, state: State, feedback: Evaluation, plan: DrawPlan, count: Count
+    task: Task,
+    state: State,
+    feedback: Evaluation,
+    plan: DrawPlan,
+    read: Callable[[Context], tuple[Message, ...]],
 ) -> Exercise | None:
     brief = brief_of(task.name, task.description, task.tools)
     questions = task.questions("feedback")
@@ -166,7 +169,7 @@ def _exercise(
         brief, state.harness, feedback, questions, round=state.round, history=state.history
     )
     try:
-        shown = messages(context, budget=plan.max_prompt_tokens, count=count)
+        shown = read(context)
     except ConfigError:
         return None
     ids = [question.id for question in task.questions("grade")]

@@ -104,7 +104,11 @@ def spread(answers: Iterable[str]) -> list[int]:
 
 def examples_of(file: Path) -> Callable[..., list[dict[str, str]]]:
     """The tool `examples(query=None, k=5)` over a file with one JSON object a line: question and answer."""
-    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line.strip()]
+    rows = [
+        json.loads(line)
+        for line in file.read_text(encoding="utf-8", errors="surrogatepass").split("\n")
+        if line.strip()
+    ]
     index = Examples((row["question"], row["answer"]) for row in rows)
 
     def examples(query: object = None, k: object = 5) -> list[dict[str, str]]:

@@ -4,7 +4,8 @@
 environment variables. Let it run in a container or as a user without rights if you do not trust the model.
 
 A harness that was adapted with more tools wants them too: `search` over documents, or what its task brought
-along. Write them below. This file is yours: a later export leaves it as it is.
+along. Write them below. `examples` stands there where the export knew the task. This file is yours: a later
+export leaves it as it is.
 
     def search(query, k=5):
         return [{"title": "…", "text": "…"}]  # at most k passages, best first

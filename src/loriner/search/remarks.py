@@ -1,0 +1,91 @@
+"""What must be said beside the scores of an episode, in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from statistics import fmean
+
+from loriner.records import Evaluation
+from loriner.search.episode import Adaptation, Standing
+from loriner.search.feedback import asks_model
+from loriner.statistics import Interval, interval
+
+
+def remarks(episode: Adaptation) -> list[str]:
+    """The sentences that are true of this episode."""
+    best, scores = episode.best, episode.start.constant_scores
+    said = (
+        disagreement(best.grade, best.test),
+        no_model(best),
+        no_more_than_constant(best.test, episode.start.constant or "", scores),
+        no_more_than_copying(best.test, episode.start.copied_scores),
+    )
+    return [each for each in said if each]
+
+
+def disagreement(grade: Evaluation, test: Evaluation | None) -> str:
+    """That grade and sealed score differ by more than chance."""
+    if test is None or not test.scores or not grade.scores:
+        return ""
+    before, after = (interval(list(each.scores.values())) for each in (grade, test))
+    low, high = between(before, after)
+    if low <= 0 <= high:
+        return ""
+    word = "below" if high < 0 else "above"
+    return (
+        f"The sealed score of the best program ({after.mean:.2f}) is {word} its grade score "
+        f"({before.mean:.2f}) by more than chance ({low:+.2f} to {high:+.2f}): trust the sealed one."
+    )
+
+
+def between(before: Interval, after: Interval) -> tuple[float, float]:
+    """The 95 % interval of `after` less `before`, two means over different questions.
+
+    Source: Newcombe, Statistics in Medicine 17 (1998), method 10, on the intervals of the two means.
+    """
+    difference = after.mean - before.mean
+    low = math.hypot(after.mean - after.low, before.high - before.mean)
+    high = math.hypot(after.high - after.mean, before.mean - before.low)
+    return difference - low, difference + high
+
+
+def no_model(best: Standing) -> str:
+    """That the program asked the model nothing."""
+    trials = (*best.grade.trials, *(best.test.trials if best.test else ()))
+    if not trials or any(map(asks_model, trials)):
+        return ""
+    return (
+        f"The best program asked the model nothing in {len(trials)} trials: its answers are its own code's."
+    )
+
+
+def no_more_than_constant(test: Evaluation | None, constant: str, scores: Mapping[str, float]) -> str:
+    """That the program scores no more than one answer given always."""
+    own, always = _beside(test, scores)
+    if own is None or own > always:
+        return ""
+    shown = constant if len(constant) <= 40 else constant[:39] + "…"
+    return (
+        f"The best program scores {own:.2f} on the sealed questions, no more than the answer "
+        f"{shown!r} given always ({always:.2f})."
+    )
+
+
+def no_more_than_copying(test: Evaluation | None, scores: Mapping[str, float]) -> str:
+    """That looking up the nearest feedback item does as well as the program."""
+    own, copied = _beside(test, scores)
+    if own is None or own > copied or not copied:
+        return ""
+    return (
+        f"The best program scores {own:.2f} on the sealed questions, no more than copying the answer of the "
+        f"nearest feedback item does without a model ({copied:.2f})."
+    )
+
+
+def _beside(test: Evaluation | None, scores: Mapping[str, float]) -> tuple[float | None, float]:
+    """The means of the program and of a baseline over the questions that both were scored on."""
+    shared = sorted(test.scores.keys() & scores.keys()) if test else []
+    if test is None or not shared:
+        return None, 0.0
+    return fmean(test.scores[each] for each in shared), fmean(scores[each] for each in shared)
