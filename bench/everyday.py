@@ -28,6 +28,7 @@ from everyday_table import read, save
 from loriner.errors import LorinerError
 from loriner.evaluation.constant_baseline import constant_baseline
 from loriner.records import Evaluation, Trial
+from loriner.search.allowance import Allowance
 from loriner.store.database import Store
 
 ROOT = Path(__file__).parents[1]
@@ -69,7 +70,7 @@ def solve(model, question):
 '''
 
 
-def measure(name: str, row: str, home: Path, solver: str) -> dict[str, Any]:
+def measure(name: str, row: str, home: Path, solver: str, most: int) -> dict[str, Any]:
     """One row of a task: sealed scores by question, solver calls, minutes, and how it came about."""
     task = lo.Task.named(str(ROOT / "examples" / name))
     started = time.monotonic()
@@ -82,7 +83,7 @@ def measure(name: str, row: str, home: Path, solver: str) -> dict[str, Any]:
             source = DESCRIPTION_WITH_SEARCH if "search" in task.tools else DESCRIPTION
             found = plain(task, source.format(description=task.description.strip()), home, solver)
         case "catalogue":
-            found = adapted(task, home, solver, "catalogue")
+            found = adapted(task, home, solver, "catalogue", allowance=Allowance("calls", most))
         case _:
             with recorded(name) as (proposer, rounds):
                 found = adapted(task, home, solver, proposer, rounds=rounds)
@@ -122,6 +123,8 @@ def adapted(task: Any, home: Path, solver: str, proposer: Any, **plan: Any) -> d
         "seed": _scores(seed.test),
         "grade": [seed.grade.mean_score, best.grade.mean_score],
         "calls": calls,
+        "stopped": str(run.stopped),
+        "unconfirmed": None if run.candidate is None else _scores(run.candidate.standing.test),
         "rounds": [_round(each) for each in run.history],
         "program": run.best.source,
     }
@@ -164,6 +167,7 @@ def main() -> None:
     parser.add_argument("--tasks", default=",".join(TASKS))
     parser.add_argument("--rows", default=",".join(ROWS))
     parser.add_argument("--solver", default="qwen2.5-coder-0.5b")
+    parser.add_argument("--calls", type=int, default=300, help="after so many, no round of a search begins")
     parser.add_argument("--models", type=Path, default=Path(".loriner/models"), help="where weights lie")
     parser.add_argument("--home", type=Path, default=Path(".loriner/everyday"))
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "data" / "everyday.json")
@@ -181,7 +185,7 @@ def _measure_once(name: str, row: str, arguments: argparse.Namespace) -> None:
     if not (home / "models").exists():
         (home / "models").symlink_to(arguments.models.resolve())
     try:
-        found = measure(name, row, home, arguments.solver)
+        found = measure(name, row, home, arguments.solver, arguments.calls)
     except LorinerError as error:
         print(f"error: {name} {row}: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
