@@ -121,7 +121,8 @@ async def _estimate(settings: Settings) -> Estimate:
     named(settings.adapt.solver, "solver", "--solver")
     task = task_of(settings)
     try:
-        return of_evaluation(settings, task.questions(settings.evaluate.split)[: settings.evaluate.limit])
+        questions = task.questions(settings.evaluate.split)[: settings.evaluate.limit]
+        return of_evaluation(settings, task.name, questions)
     finally:
         await task.close()
 
@@ -138,7 +139,7 @@ async def _evaluate(
         task = task_of(settings)
         try:
             questions = task.questions(what.split)[: what.limit]
-            of_evaluation(settings, questions)  # refuses a cap on money that cannot be kept
+            of_evaluation(settings, task.name, questions)  # refuses a cap on money that cannot be kept
             parent = None if replay is None else opened.replay(replay)
             solver = opened.model(named(wanted.solver, "solver", "--solver"))
             harness = await opened.pinned(wanted.harness or f"library:{task.seed_harness}", task.name)

@@ -86,7 +86,7 @@ def estimate(settings: Settings, plan: Plan) -> Estimate:
 
     named(settings.adapt.solver, "solver", "--solver")
     tasks = [task_of(changed(settings, adapt={"task": name})) for name in plan.tasks]
-    parts = [of_evaluation(settings, task.questions(plan.split)[: plan.limit]) for task in tasks]
+    parts = [of_evaluation(settings, task.name, task.questions(plan.split)[: plan.limit]) for task in tasks]
     return total([each for each in parts for _ in plan.harnesses])
 
 

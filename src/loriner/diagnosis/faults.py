@@ -118,7 +118,7 @@ def profile(trials: Iterable[tuple[Trial, Diagnosis | None]]) -> Profile:
 
 
 def bottleneck(found: Profile) -> str:
-    """What was seen in most of the wrong trials, in a sentence; what to do about it is left to the reader."""
+    """What was seen in most of the wrong trials, in one sentence."""
     wrong = found.counts.total()
     if not wrong:
         return f"All {found.n_trials} trials were right."

@@ -52,7 +52,7 @@ class Ending:
         self.stop = replace(self.stop, missing=(*self.stop.missing, what))
 
     async def _sealed(self, name: str, harness: Harness) -> Evaluation | None:
-        """Its trials on the sealed questions, or on those that a cap left; None where they stay sealed."""
+        """Its trials on the sealed questions, or on those that a cap left; None where those are none."""
         if not self.test:
             return None
         try:
@@ -61,7 +61,7 @@ class Ending:
             found = self.lab.so_far(self.task, harness, self.test, purpose="test")
             n = len(self.test)
             self.miss(f"{n - len(found.trials)} of the {n} sealed questions of {name}", reached)
-            return found
+            return found if found.trials else None
 
     async def _afresh(self, standing: Standing) -> Evaluation | None:
         """The grade questions that it was scored on, sampled once more; None once a cap is reached."""
