@@ -135,6 +135,7 @@ async def _start(store: Store, run_id: str, seed: int) -> None:
         n_questions={"feedback": 4, "grade": 20, "test": 30},
         constant="7",
         constant_scores=scores,
+        copied_scores={f"test{n}": float(n < 3) for n in range(30)},
     )
     await tell(store, run_id, start)
 

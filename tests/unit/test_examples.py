@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from loriner.errors import TaskError
+from loriner.evaluation.baselines import baselines
 from loriner.evaluation.evaluator import Evaluator
 from loriner.evaluation.examples import feedback_examples
 from loriner.models.scripted import ScriptedModel
@@ -111,7 +112,9 @@ class Kinds:
 
 
 def test_an_answer_is_text() -> None:
-    index = feedback_examples(Kinds([("a", {"b": 1}), ("c", ["d", "e"]), ("f", 7), ("g", "")]))
+    index = feedback_examples(
+        Kinds([("a", {"b": 1}), ("c", ["d", "e"]), ("f", 7), ("g", " "), ("h", None), ("i", [])])
+    )
     assert answers(index.find()) == ['{"b": 1}', "d", "7"]
 
 
@@ -206,3 +209,17 @@ async def test_a_tool_of_that_name_of_the_tasks_own_stays(lab: Evaluator) -> Non
 
     (found,) = await trials(lab, "return examples()", "grade", Own())
     assert found.answer == "mine"
+
+
+async def test_copying_the_nearest_item_is_a_baseline_without_a_model() -> None:
+    task = Kinds()
+    asked = [
+        Question(task="kinds", id="near", text="A cat that sleeps", target="cat"),
+        Question(task="kinds", id="far", text="Which bird hunts mice?", target="bird"),
+    ]
+    found = await baselines(task, task.questions("feedback"), asked)
+    assert (found.constant, found.constant_scores) == ("cat", {"near": 1.0, "far": 0.0})
+    assert found.copied_scores == {"near": 1.0, "far": 0.0}
+    itself = await baselines(task, [], task.questions("feedback"))
+    assert itself.copied_scores["feedback4"] == 0.0, "an item is not its own nearest"
+    assert (await baselines(Kinds([]), [], asked)).copied_scores == {}

@@ -69,8 +69,8 @@ def test_several_harnesses_on_many_tasks_stand_in_tables_of_a_few_tasks_each():
     first, second = tables(made)
     assert first.columns == ["harness", *(f"{task} (n = 1)" for task in tasks[:WIDEST]), "calls a trial"]
     assert second.columns == ["harness", f"{tasks[-1]} (n = 1)", f"mean of {len(tasks)}", "calls a trial"]
-    assert [row[0] for row in second.rows] == ["(constant answer)", "a", "b"]
-    assert second.rows[2][2].startswith("1.00 [")
+    assert [row[0] for row in second.rows] == ["(constant answer)", "(nearest item copied)", "a", "b"]
+    assert second.rows[3][2].startswith("1.00 [")
     assert first.title == f"{len(tasks)} tasks, grade questions, solver s"
     assert max(map(len, (first.title, second.title))) < LONGEST
     assert markdown(made).count("| harness |") == 2

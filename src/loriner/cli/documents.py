@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import typer
@@ -23,6 +23,10 @@ def emit(document: Any) -> None:
 def score(evaluation: Evaluation | None) -> dict[str, Any] | None:
     """Mean with 95 % interval and n; None where nothing was evaluated."""
     return None if evaluation is None else of_interval(interval(list(evaluation.scores.values())))
+
+
+def _of_scores(scores: Mapping[str, float]) -> dict[str, Any] | None:
+    return of_interval(interval(list(scores.values()))) if scores else None
 
 
 def of_interval(each: Interval) -> dict[str, Any]:
@@ -96,6 +100,8 @@ def adaptation(episode: Adaptation, solver: str, spent: Usage) -> dict[str, Any]
         "best": standing(episode.best),
         "candidate": None if episode.candidate is None else unconfirmed(episode.candidate),
         "stopped": stop(episode.stopped),
+        "constant": _of_scores(episode.start.constant_scores),
+        "copied": _of_scores(episode.start.copied_scores),
         "remarks": remarks(episode),
         "rounds": [
             {

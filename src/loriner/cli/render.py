@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -84,6 +84,9 @@ def adaptation(episode: Adaptation, solver: str, spent: Usage) -> None:
     out = console()
     shown = {"seed": episode.seed, "best": episode.best, "candidate": episode.candidate}
     rows = [_standing_row(name, each) for name, each in shown.items() if each is not None]
+    start = episode.start
+    beside = {"(constant answer)": start.constant_scores, "(nearest item copied)": start.copied_scores}
+    rows += [_baseline_row(name, scores) for name, scores in beside.items() if scores]
     table(
         f"{episode.task}: solver {solver} (frozen), proposer {episode.proposer}",
         ["harness", "id", "grade, 95 % interval", "n", "sealed test, 95 % interval", "n"],
@@ -125,6 +128,11 @@ def _standing_row(name: str, each: Standing) -> list[Any]:
     grade, n_grade = _score(each.grade)
     test, n_test = _score(each.test)
     return [name, each.harness.id[:12], grade, n_grade, test, n_test]
+
+
+def _baseline_row(name: str, scores: Mapping[str, float]) -> list[Any]:
+    """What needs no model, on the sealed questions."""
+    return [name, "", "", "", interval_text(interval(list(scores.values()))), str(len(scores))]
 
 
 def _rounds(episode: Adaptation) -> None:

@@ -51,18 +51,22 @@ def _title(sheet: Sheet) -> str:
 
 
 def _by_task(sheet: Sheet, harness: str) -> Table:
-    columns = ["task", "score, 95 % interval", "right", "n", "constant answer", "right", "calls a trial"]
+    columns = ["task", "score, 95 % interval", "right", "n", "constant answer", "right", "nearest copied"]
+    columns.append("calls a trial")
     rows = [[cell.task, _text(cell.score, cell), *_beside(cell)] for cell in sheet.of(harness)]
     mean = sheet.mean(harness)
-    total = ["mean of the tasks", _text(mean), "", "-" if mean is None else str(mean.n), "", "", ""]
+    total = ["mean of the tasks", _text(mean), "", "-" if mean is None else str(mean.n), "", "", "", ""]
     return Table(f"{_title(sheet)}, harness {harness}", columns, [*rows, total])
 
 
 def _beside(cell: Cell) -> list[str]:
-    """What stands beside a score: partial credit left out, n, the constant answer's both scores, calls."""
+    """What stands beside a score: partial credit left out, n, the constant answer's both scores, what copying
+    the nearest feedback item's answer earns, calls.
+    """
     base = cell.baseline
     n = str(len(cell.scores)) if cell.scores else "-"
-    return [_share(cell.strict), n, _text(base.score), _share(base.strict), f"{_calls([cell]):.1f}"]
+    without = [_text(base.score), _share(base.strict), _text(base.copied)]
+    return [_share(cell.strict), n, *without, f"{_calls([cell]):.1f}"]
 
 
 def _share(score: Interval | None) -> str:
@@ -75,8 +79,12 @@ def _side_by_side(sheet: Sheet, shown: slice) -> Table:
     first = sheet.of(sheet.plan.harnesses[0])[shown]
     heads = [f"{cell.task} (n = {_n(sheet, cell.asked)})" for cell in first]
     shared = [f"mean of {len(tasks)}"] if len(tasks) > 1 and shown.stop >= len(tasks) else []
-    constant = [_text(_baseline(sheet, cell.asked).score) for cell in first] + ["-" for _ in shared]
-    rows = [["(constant answer)", *constant, "0.0"]]
+    beside = [_baseline(sheet, cell.asked) for cell in first]
+    constant, copied = ([_text(each.score) for each in beside], [_text(each.copied) for each in beside])
+    rows = [
+        ["(constant answer)", *constant, *("-" for _ in shared), "0.0"],
+        ["(nearest item copied)", *copied, *("-" for _ in shared), "0.0"],
+    ]
     for name in sheet.plan.harnesses:
         cells = sheet.of(name)[shown]
         scores = [_text(cell.score, cell) for cell in cells] + [_text(sheet.mean(name)) for _ in shared]
@@ -159,6 +167,7 @@ def _of_cell(sheet: Sheet, cell: Cell, trials: bool) -> dict[str, Any]:
         "strict": _score(cell.strict),
         "constant": _score(cell.baseline.score),
         "constant_strict": _score(cell.baseline.strict),
+        "copied": _score(cell.baseline.copied),
     }
 
 

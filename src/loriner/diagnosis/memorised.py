@@ -4,8 +4,8 @@ An answer that hardly stands in a program by chance (a long number, several word
 one counts in company: in a table most of which are answers, in the order of the questions, or linked to a
 piece of its own question (as a key, in a condition, behind it in a prompt, by its hash or its length).
 What already stood in the seed harness never counts, and neither does what stands in the feedback items:
-they are there to be used. An answer that stands there too (a label, a small number) counts only together with
-its whole sealed question.
+they are there to be used. An answer that was shown there (a label, a small number) counts only together with
+its sealed question.
 
 Not guaranteed: a program can hide an answer from any reader. False alarms and misses are measured in
 docs/diagnosis.md.
@@ -173,7 +173,9 @@ class _Known:
     """What a program may hold."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._joined = "\n".join(_padded(_words(text)) for text in texts)
+        self.whole = {_words(text) for text in texts}
+        """Texts, such as answers that were shown; any piece of them is `in` it."""
+        self._joined = "\n".join(map(_padded, self.whole))
 
     def __contains__(self, wanted: Forms) -> bool:
         return _padded(wanted) in self._joined
@@ -207,20 +209,11 @@ def _linked(held: Literals, exam: _Exam, known: _Known) -> Finding | None:
         if exam.by_answer.keys().isdisjoint(values) or all(_words(key) in known for key in link.keys):
             continue
         for index, certain in _singled_out(link, exam).items():
-            if exam.answers[index] in values and _counts(link, exam, index, known):
+            if exam.answers[index] in values and (certain or exam.answers[index] not in known.whole):
                 (sure if certain else maybe).setdefault(index, link.line)
     if sure or len(maybe) >= _MANY:
         return _finding(len(sure | maybe), min((sure or maybe).values()), "linked to pieces of the questions")
     return None
-
-
-def _counts(link: Link, exam: _Exam, index: int, known: _Known) -> bool:
-    """Whether the answer may stand in company; one that programs may hold wants its whole question."""
-    if exam.answers[index] not in known:
-        return True
-    question = exam.questions[index]
-    hashed = any(exam.digests.get(key[:8].lower()) == index for key in link.keys)
-    return hashed or (len(question) >= _GRAM and any(_words(key) == question for key in link.keys))
 
 
 def _singled_out(link: Link, exam: _Exam) -> dict[int, bool]:
@@ -258,7 +251,7 @@ def _follows(words: Forms, exam: _Exam, index: int, ends: Sequence[int]) -> bool
 def _whole(words: Forms, exam: _Exam, index: int, known: _Known) -> bool:
     """Whether enough of the question stands there: all of it, where programs may hold its answer."""
     question = exam.questions[index]
-    if exam.answers[index] not in known:
+    if exam.answers[index] not in known.whole:
         return True
     return len(question) >= _GRAM and _padded(question) in _padded(words)
 
@@ -267,14 +260,13 @@ def _in_a_table(held: Literals, exam: _Exam, known: _Known) -> Finding | None:
     for table in held.tables:
         entries = [{_words(each) for each in (value, *decoded(value))} for value in table.values]
         there = set().union(*entries) & exam.uncommon
-        wanted = {answer for answer in there if answer not in known}
+        wanted = there - known.whole
         hits = [found for entry in entries if (found := entry & wanted)]
         distinct = set().union(*hits)
         n_questions = sum(len(exam.by_answer[answer]) for answer in distinct)
         if len(distinct) >= _MANY and len(hits) >= _SHARE * len(entries) and not _is_ladder(table):
             return _finding(n_questions, table.line, "in a table")
-        given = [{each for each in entry & exam.by_answer.keys() if each not in known} for entry in entries]
-        run = _longest_run(given, exam)
+        run = _longest_run([entry - known.whole for entry in entries], exam)
         if len({exam.answers[index] for index in run}) > _MANY and not _is_ladder(table):
             return _finding(len(run), table.line, "in the order of the questions")
     return None

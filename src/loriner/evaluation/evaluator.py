@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from loriner.errors import BudgetReached, InfrastructureError, ModelError, PromptRefused, TaskError
@@ -23,6 +24,7 @@ from loriner.runtime.base import CallRefused, Limits, Program, Runtime, Verdict
 from loriner.seeding import derive
 from loriner.store.database import Store
 from loriner.store.exported.nearest import Examples
+from loriner.tasks import hiding
 from loriner.tasks.base import Digested, Task, Tool
 from loriner.tasks.scorer import FAILURES
 
@@ -68,7 +70,7 @@ class Evaluator:
     _held: set[str] = field(default_factory=set)
     """Tasks that were held against what the run began with."""
     _examples: dict[str, Examples] = field(default_factory=dict)
-    """By task, made at the first trial."""
+    """By task, made at the first call."""
 
     async def evaluate(
         self, task: Task, harness: Harness, questions: Sequence[Question], *, purpose: str, samples: int = 1
@@ -119,9 +121,12 @@ class Evaluator:
         """What a program may call on the host while it answers the question: the task's own tools, and
         `examples`, unless the task has one of that name itself.
         """
+        return {"examples": examples_tool(partial(self._index, task), question), **task.tools}
+
+    def _index(self, task: Task) -> Examples:
         if task.name not in self._examples:
             self._examples[task.name] = feedback_examples(task)
-        return {"examples": examples_tool(self._examples[task.name], question), **task.tools}
+        return self._examples[task.name]
 
     async def _hold(self, task: Task) -> None:
         """Notes once what the scores of a task rest on, or finds it as the run noted it before.
@@ -144,6 +149,8 @@ class Evaluator:
                 "its trials would be of two tasks: put back what it was to go on, or begin a new run"
             )
         self._held.add(task.name)
+        if "tools" in now and (lacking := hiding.lack()):
+            self.observe("note", text=f"{task.name}: {lacking}")
         if not noted:
             await self.store.add_event(self.run_id, "task", {"task": task.name, "digests": now})
 

@@ -6,6 +6,7 @@ runs on.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from loriner.errors import TaskError
@@ -26,18 +27,21 @@ def feedback_examples(task: Task) -> Examples:
         questions = task.questions("feedback")
     except TaskError:  # a task may have none
         questions = ()
-    return Examples((each.text, right_answer(each)) for each in questions[:MAX_ITEMS] if right_answer(each))
+    pairs = ((each.text, right_answer(each)) for each in questions[:MAX_ITEMS])
+    return Examples(pair for pair in pairs if pair[1].strip())
 
 
 def right_answer(question: Question) -> str:
     """The first right answer as text; empty where there is none."""
-    return next(iter(target_texts(question.target)), "")
+    return "" if question.target is None else next(iter(target_texts(question.target)), "")
 
 
-def examples_tool(index: Examples, present: Question) -> Tool:
-    """The tool `examples(query=None, k=5)` for a program that runs on the question `present`."""
+def examples_tool(index: Callable[[], Examples], present: Question) -> Tool:
+    """The tool `examples(query=None, k=5)` for a program that runs on the question `present`. The index is
+    asked for at the first call: most programs make none.
+    """
 
     async def examples(query: Any = None, k: Any = 5) -> list[dict[str, str]]:
-        return index.find(query, k, without=present.text)
+        return index().find(query, k, without=present.text)
 
     return examples

@@ -7,6 +7,7 @@ invent: what it does not list, it never tries.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 
 from loriner.errors import EditError
@@ -29,11 +30,16 @@ def catalogue_proposer() -> Proposer:
 
 
 def completion(context: Context, index: int) -> str:
-    """The name of an entry, what it does, and edit blocks; or only a sentence when nothing is left to try."""
+    """The `index`-th of what is offered; only a sentence when nothing is left to try."""
+    nothing = "Nothing in the catalogue is left to try on this program.\n"
+    return next(islice(offered(context), index, None), nothing)
+
+
+def offered(context: Context) -> Iterator[str]:
+    """The completions for a context, the most promising first: a name, what it does, and edit blocks."""
     facts = facts_of(context)
     written = (_written(context.harness, entry, facts) for entry in ranked(context, facts))
-    offered = (text for text in written if text is not None)
-    return next(islice(offered, index, None), "Nothing in the catalogue is left to try on this program.\n")
+    return (text for text in written if text is not None)
 
 
 def _written(harness: Harness, entry: Entry, facts: Facts) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
 from loriner.harness.contract import program_tree
 
@@ -32,6 +33,20 @@ def at_body(source: str, first: str) -> str:
     return f"{source[:at].rstrip()}\n{lines}{indent}{source[at:]}"  # it follows `"""docstring""";`
 
 
+def after_rewording(source: str, first: str) -> str:
+    """As `at_body`, but behind the lines `question = …` that the body starts with."""
+    solve = _solve(source)
+    body = solve.body[1:] if ast.get_docstring(solve) is not None else solve.body
+    n = next((i for i, node in enumerate(body) if not _rewords(node)), 0)
+    if n == 0 or body[n].lineno == body[n - 1].end_lineno:
+        return at_body(source, first)
+    indent = _line_before(source, _start(source, body[n - 1])).rpartition("\f")[2]
+    if indent.strip():  # it follows something on its line
+        return at_body(source, first)
+    at = _line_start(source, (body[n - 1].end_lineno or 0) + 1)
+    return f"{source[:at]}{_indented(first, indent)}{source[at:]}"
+
+
 def wrapped(source: str, inner: str, code: str) -> str | None:
     """The program whose `solve` is renamed to `inner`, followed by `code`, which defines the new `solve`."""
     if inner in functions(source):
@@ -53,6 +68,43 @@ def with_import(source: str, line: str) -> str:
     gap = "" if at and not _is_text(heads[-1]) else "\n"
     after = "" if at else "\n\n"
     return "".join(lines[:at]) + gap * bool(at) + line + "\n" + after + "".join(lines[at:])
+
+
+def answered_first(source: str, name: str, parts: Sequence[str]) -> str | None:
+    """The program that asks the function `name` first and goes on as before where that returns nothing.
+
+    None where it asks it already. The function is one of `parts`.
+    """
+    if name in functions(source):
+        return None
+    first = f"    known = {name}(model, question)\n    if known:\n        return known\n"
+    return at_body(with_parts(source, parts), first)
+
+
+def with_parts(source: str, parts: Sequence[str]) -> str:
+    """The program with definitions and imports that it may have already: definitions before `solve`.
+
+    Raises:
+        ValueError: it gives one of their names to something else.
+    """
+    for part in parts:
+        if part.startswith(("import ", "from ")):
+            source = source if part.split()[-1] in imported(source) else with_import(source, part)
+        elif part.strip() not in source:
+            taken = _defined(source) & _defined(part)
+            if taken:
+                raise ValueError(f"the program defines {', '.join(taken)} in another way")
+            at = _line_start(source, _first_line(_solve(source)))
+            source = f"{source[:at]}{part.strip()}\n\n\n{source[at:]}"
+    return source
+
+
+def _defined(source: str) -> set[str]:
+    """The names that the program's own top-level statements define."""
+    body = program_tree(source).body
+    assigned = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
+    named = {node.name for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    return named | {node.id for node in assigned if isinstance(node, ast.Name)}
 
 
 def with_tool(source: str, tool: str) -> str:
@@ -115,6 +167,11 @@ def _line_start(source: str, line: int) -> int:
 def _lines(source: str) -> list[str]:
     """The lines as Python counts them: a form feed or a U+2028 ends none."""
     return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", source)
+
+
+def _rewords(node: ast.stmt) -> bool:
+    """Whether it is `question = …`."""
+    return isinstance(node, ast.Assign) and [ast.unparse(each) for each in node.targets] == ["question"]
 
 
 def _is_text(node: ast.stmt) -> bool:

@@ -33,6 +33,7 @@ def episode_document(episode: Episode) -> dict[str, Any]:
         "plateau": episode.plateau.verdict if episode.plateau else None,
         "bottleneck": bottleneck(best) if best and best.grade else None,
         "constant": _mean(episode.start.constant_scores),
+        "copied": _mean(episode.start.copied_scores),
         "seed": _standing(episode.seed),
         "best": _standing(best),
         "candidate": _standing(episode.candidate),

@@ -32,6 +32,11 @@ def standings(episode: Episode) -> Section:
         rows.append(Row("constant answer, sealed", constant, 5))
         name = f"always “{line(episode.start.constant or '', 40)}”"
         table.append((name, None, None, None, score_text(always), len(always), "0"))
+    copied = episode.start.copied_scores
+    if (nearest := interval_of(copied)) is not None:
+        rows.append(Row("nearest item's answer, sealed", nearest, 5))
+        name = "the answer of the nearest feedback item"
+        table.append((name, None, None, None, score_text(copied), len(copied), "0"))
     columns = (
         "program",
         "id",

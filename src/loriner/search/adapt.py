@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from loriner.errors import BudgetReached
-from loriner.evaluation.constant_baseline import constant_baseline
+from loriner.evaluation.baselines import baselines
 from loriner.evaluation.evaluator import Evaluator
 from loriner.models.meter import Need
 from loriner.propose.context import brief_of, make_context
@@ -122,10 +122,10 @@ class _Episode:
         ending.miss(f"{len(first) - len(found.trials)} of the first {len(first)} grade questions of seed")
 
     async def _start(self) -> Start:
-        constant, scores = await constant_baseline(self.task, self.feedback, self.test)
+        found = await baselines(self.task, self.feedback, self.test)
         splits = {"feedback": self.feedback, "grade": self.grade, "test": self.test}
         sizes = {name: len(questions) for name, questions in splits.items()}
-        start = await self.record.start(self.seed, self.plan, sizes, constant, scores)
+        start = await self.record.start(self.seed, self.plan, sizes, found)
         if hopeless := self.plan.never_accepts(len(self.grade)):
             self.lab.observe("note", text=hopeless)
         return start

@@ -32,6 +32,8 @@ class Start:
     """The right answer seen most often on the feedback questions."""
     constant_scores: Mapping[str, float] = field(default_factory=dict)
     """What always giving it earns on each test question."""
+    copied_scores: Mapping[str, float] = field(default_factory=dict)
+    """What copying the answer of the nearest feedback item earns on each test question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import asdict, dataclass
 
+from loriner.evaluation.baselines import Baselines
 from loriner.evaluation.evaluator import Evaluator
 from loriner.harness.blocks import format_revision
 from loriner.records import Fault, Harness, PastRevision, Rollout, Version
@@ -46,9 +47,7 @@ class Record:
         version, evidence = self._version(standing, origin, accepted=False)
         self.registry.keep(version, standing.harness, task=self.task, evidence=evidence)
 
-    async def start(
-        self, seed: Harness, plan: Plan, sizes: dict[str, int], constant: str | None, scores: dict[str, float]
-    ) -> Start:
+    async def start(self, seed: Harness, plan: Plan, sizes: dict[str, int], beside: Baselines) -> Start:
         """Tells how the episode starts."""
         told = Start(
             task=self.task,
@@ -59,8 +58,9 @@ class Record:
             harness_id=seed.id,
             plan=asdict(plan),
             n_questions=sizes,
-            constant=constant,
-            constant_scores=scores,
+            constant=beside.constant,
+            constant_scores=beside.constant_scores,
+            copied_scores=beside.copied_scores,
         )
         await self._tell(told)
         self.lab.observe("start", run_id=self.lab.run_id, start=told)

@@ -19,6 +19,7 @@ def remarks(episode: Adaptation) -> list[str]:
         disagreement(best.grade, best.test),
         no_model(best),
         no_more_than_constant(best.test, episode.start.constant or "", scores),
+        no_more_than_copying(best.test, episode.start.copied_scores),
     )
     return [each for each in said if each]
 
@@ -61,14 +62,30 @@ def no_model(best: Standing) -> str:
 
 def no_more_than_constant(test: Evaluation | None, constant: str, scores: Mapping[str, float]) -> str:
     """That the program scores no more than one answer given always."""
-    shared = test.scores.keys() & scores.keys() if test else set()
-    if test is None or not shared:
-        return ""
-    own, always = (fmean(each[q] for q in sorted(shared)) for each in (test.scores, scores))
-    if own > always:
+    own, always = _beside(test, scores)
+    if own is None or own > always:
         return ""
     shown = constant if len(constant) <= 40 else constant[:39] + "…"
     return (
         f"The best program scores {own:.2f} on the sealed questions, no more than the answer "
         f"{shown!r} given always ({always:.2f})."
     )
+
+
+def no_more_than_copying(test: Evaluation | None, scores: Mapping[str, float]) -> str:
+    """That looking up the nearest feedback item does as well as the program."""
+    own, copied = _beside(test, scores)
+    if own is None or own > copied or not copied:
+        return ""
+    return (
+        f"The best program scores {own:.2f} on the sealed questions, no more than copying the answer of the "
+        f"nearest feedback item does without a model ({copied:.2f})."
+    )
+
+
+def _beside(test: Evaluation | None, scores: Mapping[str, float]) -> tuple[float | None, float]:
+    """The means of the program and of a baseline over the questions that both were scored on."""
+    shared = sorted(test.scores.keys() & scores.keys()) if test else []
+    if test is None or not shared:
+        return None, 0.0
+    return fmean(test.scores[each] for each in shared), fmean(scores[each] for each in shared)

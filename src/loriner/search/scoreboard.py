@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from loriner.config import changed
 from loriner.errors import ConfigError, HarnessError, LorinerError, TaskError
-from loriner.evaluation.constant_baseline import constant_baseline
+from loriner.evaluation.baselines import baselines
 from loriner.evaluation.evaluator import Evaluator
 from loriner.records import Call, Evaluation, Harness, Question, Trial, Usage
 from loriner.statistics import Interval, interval, stratified
@@ -41,19 +41,27 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """What the commonest right answer of a task's feedback questions earns on the questions asked."""
+    """What a task's feedback questions give away on the questions asked: their commonest right answer, and
+    that of the nearest one.
+    """
 
     answer: str | None = None
     scores: tuple[float, ...] = ()
-    """One a question; none where the task has no feedback questions."""
+    """Of the commonest answer, one a question; none where the task has no feedback questions."""
+    copied_scores: tuple[float, ...] = ()
+    """Of the nearest one's answer, likewise."""
 
     @property
     def score(self) -> Interval | None:
         return interval(self.scores) if self.scores else None
 
     @property
+    def copied(self) -> Interval | None:
+        return interval(self.copied_scores) if self.copied_scores else None
+
+    @property
     def strict(self) -> Interval | None:
-        """The share of questions that it gets wholly right."""
+        """The share of questions that the commonest answer gets wholly right."""
         return interval([float(each >= 1.0) for each in self.scores]) if self.scores else None
 
 
@@ -200,8 +208,12 @@ class _Row:
             known = task.questions("feedback")
         except TaskError:  # a task may have none
             return Baseline()
-        answer, scores = await constant_baseline(task, known, self.questions)
-        return Baseline(answer=answer, scores=tuple(scores.values()))
+        found = await baselines(task, known, self.questions)
+        return Baseline(
+            answer=found.constant,
+            scores=tuple(found.constant_scores.values()),
+            copied_scores=tuple(found.copied_scores.values()),
+        )
 
     def _failed(self, harness: str, error: LorinerError) -> Cell:
         return Cell(asked=self.asked, harness=harness, task=self.asked, error=error)

@@ -8,9 +8,11 @@ the line.
 from __future__ import annotations
 
 import difflib
+import importlib.util
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +55,8 @@ def load_folder(path: str | Path) -> ItemTask:
     """The task of a folder with a `task.toml`: `name`, `items`, `scorer = "score.py:score"`, and optionally
     `split`, `description`, `seed_harness` and `tools = ["tools.py:lookup"]`.
 
-    The scorer and the tools run in workers, never in this process.
+    The scorer and the tools run in workers, never in this process. The tools' workers cannot read the items
+    and the scorer, where the machine can refuse it (`hiding.lack` says why not).
 
     Raises:
         TaskError: a file is missing or wrong, with its place.
@@ -61,8 +64,10 @@ def load_folder(path: str | Path) -> ItemTask:
     folder = Path(path)
     file = folder / "task.toml"
     settings = _read_settings(file)
+    scored_by = function_spec(settings["scorer"], folder, f"scorer in {file}")
     specs = [function_spec(text, folder, f"a tool in {file}") for text in settings.get("tools", [])]
-    workers = [Worker(spec) for spec in specs]
+    hidden = _hidden(folder / settings["items"], scored_by.file, {spec.file for spec in specs})
+    workers = [Worker(replace(spec, hidden=hidden)) for spec in specs]
     card = Card(
         name=settings["name"],
         description=settings.get("description") or _describe(settings["name"]),
@@ -70,9 +75,18 @@ def load_folder(path: str | Path) -> ItemTask:
         tools={worker.spec.function: _tool(worker) for worker in workers},
     )
     shares = read_shares(settings.get("split", DEFAULT_SHARES), f"[split] in {file}")
-    scorer = InWorker(function_spec(settings["scorer"], folder, f"scorer in {file}"))
+    scorer = InWorker(scored_by)
     splits = by_hash(read_items(folder / settings["items"]), shares)
     return ItemTask(card, splits, scorer, workers)
+
+
+def _hidden(items: Path, scorer: Path, tools: Collection[Path]) -> tuple[Path, ...]:
+    """The files that hold answers, or may, and are no tool's own."""
+    if scorer in tools:
+        return (items.resolve(),)
+    compiled = Path(importlib.util.cache_from_source(str(scorer)))
+    older = compiled.parent.glob(f"{scorer.stem}.*.pyc")
+    return (items.resolve(), scorer, *{compiled, *older})
 
 
 def read_items(path: Path) -> list[Item]:

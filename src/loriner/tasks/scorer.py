@@ -23,7 +23,7 @@ from typing import Any, Protocol
 
 from loriner.errors import TaskError
 from loriner.records import Score
-from loriner.tasks import digests
+from loriner.tasks import digests, hiding
 from loriner.tasks.children import worker
 
 ScoreFunction = Callable[[Mapping[str, Any], str], Any]
@@ -154,10 +154,14 @@ class WorkerSpec:
     cpu_s: int = 2
     wall_s: float = 30.0
     memory_bytes: int = 2 * 2**30
+    hidden: tuple[Path, ...] = ()
+    """Files that the worker must not read, where the machine can refuse that."""
 
-    def as_json(self) -> str:
+    def as_json(self, ruleset: int | None) -> str:
+        """What the worker is told; `ruleset` is the descriptor of the rules that hide files from it."""
         return json.dumps(
             {
+                "ruleset": ruleset,
                 "file": str(self.file.resolve()),
                 "function": self.function,
                 "argument": self.argument,
@@ -208,8 +212,21 @@ class Worker:
         return await self._receive(process)
 
     async def _start(self) -> asyncio.subprocess.Process:
-        self._process = process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", worker.__file__, self.spec.as_json()),
+        rules = hiding.ruleset(self.spec.hidden)
+        try:
+            self._process = process = await self._run(rules)
+        finally:
+            if rules is not None:
+                os.close(rules)
+        reply = await self._receive(process)
+        if reply is None or "error" in reply:
+            message = reply["message"] if reply else "its process died"
+            raise TaskError(f"cannot load {self.spec.function!r} from {self.spec.file}: {message}")
+        return process
+
+    async def _run(self, rules: int | None) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", worker.__file__, self.spec.as_json(rules)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
@@ -217,20 +234,25 @@ class Worker:
             cwd=self.spec.file.parent,
             start_new_session=True,
             limit=2 * worker.REPLY_BYTES,
+            pass_fds=() if rules is None else (rules,),
         )
-        reply = await self._receive(process)
-        if reply is None or "error" in reply:
-            message = reply["message"] if reply else "its process died"
-            raise TaskError(f"cannot load {self.spec.function!r} from {self.spec.file}: {message}")
-        return process
 
     async def _receive(self, process: asyncio.subprocess.Process) -> dict[str, Any] | None:
         assert process.stdout is not None
         line = await process.stdout.readline()
         if line.endswith(b"\n"):
-            return json.loads(line)  # type: ignore[no-any-return]
+            return self._explained(json.loads(line))
         await self._end()
         return None
+
+    def _explained(self, reply: dict[str, Any]) -> dict[str, Any]:
+        """The reply, which says so where a hidden file was asked for."""
+        message = str(reply.get("message", ""))
+        if "PermissionError" in message and any(each.name in message for each in self.spec.hidden):
+            names = " and ".join(each.name for each in self.spec.hidden if each.suffix != ".pyc")
+            message += f": a tool cannot read {names}; give it what it needs in a file of its own"
+            return {**reply, "message": message}
+        return reply
 
     async def _end(self) -> None:
         process, self._process = self._process, None

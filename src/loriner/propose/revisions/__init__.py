@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from loriner.propose.revisions import asking, form, program, retrieval
+from loriner.propose.revisions import asking, examples, form, program, retrieval, telling
 from loriner.propose.revisions.entry import Entry
 
-ENTRIES: tuple[Entry, ...] = (*program.ENTRIES, *form.ENTRIES, *asking.ENTRIES, *retrieval.ENTRIES)
+ENTRIES: tuple[Entry, ...] = (
+    *examples.ENTRIES,
+    *telling.ENTRIES,
+    *retrieval.ENTRIES,
+    *program.ENTRIES,
+    *form.ENTRIES,
+    *asking.ENTRIES,
+)

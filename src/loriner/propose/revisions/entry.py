@@ -15,6 +15,17 @@ from loriner.records import Fault
 Shape = Literal["integer", "number", "date", "choice", "json", "line", "text"]
 
 
+_KINDS = {"text": "a text", "integer": "a whole number", "number": "a number", "list": "a list"}
+_SIGNS = {"%Y": "YYYY", "%m": "MM", "%d": "DD", "%-d": "D", "%-m": "M", "%B": "Month", "%b": "Mon"}
+
+
+def date_in_words(form: str) -> str:
+    """`YYYY-MM-DD` for a form as `strftime` names it."""
+    for sign, word in _SIGNS.items():
+        form = form.replace(sign, word)
+    return form
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """One key of the right answers, where these are JSON objects."""
@@ -28,6 +39,15 @@ class Field:
     """The values seen, where they are few and come again."""
     always: bool = True
     """Whether every right answer has it."""
+
+    @property
+    def in_words(self) -> str:
+        """What a value is, as a person is asked for it."""
+        if self.form:
+            return f"a date written as {date_in_words(self.form)}"
+        if self.options:
+            return "one of " + ", ".join(f'"{each}"' for each in self.options[:12])
+        return _KINDS.get(self.kind, self.kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

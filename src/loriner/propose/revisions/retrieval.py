@@ -2,9 +2,70 @@
 
 from __future__ import annotations
 
-from loriner.propose.revisions.entry import Entry, Facts
+from loriner.propose.revisions.entry import Entry, Facts, Rewrite
+from loriner.propose.revisions.shaped import asked_first
 from loriner.propose.splicing import before_solve, functions, with_tool
 from loriner.records import Fault
+
+READ = '''
+def reading(found, question):
+    """A prompt of passages, the best one last, what the task asks, and the question."""
+    passages = [each["title"] + "\\n" + each["text"][:900] for each in found[::-1]]
+    return "\\n\\n".join([*passages, TASK, "Question: " + question + "\\nAnswer:"])
+'''
+SHORT = '''
+def by_few_passages(model, question):
+    """The model's short answer from the two best passages, the best one last."""
+    return {call}(model(reading(search(question, k=2), question), {options}))
+'''
+QUOTED = '''
+def by_quote(model, question):
+    """The model's answer from the sentence that it quotes for the question."""
+    found = search(question, k=3)
+    prompt = reading(found, question).removesuffix("Answer:")
+    quote = model(prompt + "Copy the one sentence above that answers it.", max_tokens=90)
+    quoted = [{{"title": "Quoted", "text": quote.strip()}}]
+    return {call}(model(reading(quoted, question), {options}))
+'''
+QUERIES = '''
+def by_queries(model, question):
+    """The model's answer from the passages that several queries agree on."""
+    asked = "What two to five words would you look up to answer this? " + question
+    names = " ".join(re.findall(r"[A-Z][\\w'-]+|\\d[\\w.-]*", question))
+    queries = [question, names, model(asked, max_tokens=24)]
+    points, texts = {{}}, {{}}
+    for query in queries:
+        for rank, each in enumerate(search(query, k=4) if query.strip() else []):
+            key = each["title"] + each["text"]
+            points[key] = points.get(key, 0) + 1 / (rank + 2)
+            texts[key] = each
+    best = sorted(points, key=points.get, reverse=True)[:3]
+    return {call}(model(reading([texts[key] for key in best], question), {options}))
+'''
+RERANKED = '''
+def by_reranking(model, question):
+    """The model's answer from those of eight passages of which it says that they answer the question."""
+    found = search(question, k=8)
+    asked = [
+        each["title"] + "\\n" + each["text"][:600] + "\\n\\nDoes this answer the question: " + question
+        + "\\nReply yes or no."
+        for each in found
+    ]
+    verdicts = model.batch(asked, max_tokens=3) if asked else []
+    chosen = [each for each, said in zip(found, verdicts) if said.strip().lower().startswith("yes")]
+    return {call}(model(reading((chosen or found)[:2], question), {options}))
+'''
+EXAMPLES = '''
+def by_passages_and_examples(model, question):
+    """The model's answer from the best passages, in the form of answered questions like this one."""
+    near = [each for each in examples(question, k=4)[::-1]]
+    shown = ["Question: " + each["question"] + "\\nAnswer: " + each["answer"] for each in near]
+    prompt = "\\n\\n".join([*shown, reading(search(question, k=2), question)])
+    return {call}(model(prompt, {options}))
+'''
+
+_READ_WRONG = (Fault.REASONING, Fault.EXTRACTION, Fault.FORMAT)
+_NOT_FOUND = (Fault.REASONING,)
 
 HOP = '''def second_hop(model, question):
     """The question with passages found by a query that the model makes from a first search."""
@@ -27,7 +88,59 @@ def _hop(source: str, facts: Facts) -> str | None:
     return with_tool(before_solve(source, HOP, first), "search")
 
 
+def _reading(code: str, *tools: str) -> Rewrite:
+    """The rewriting that asks first as `code` does, over the tools that it needs."""
+
+    def rewrite(source: str, facts: Facts) -> str | None:
+        imports = ("import re",) if "re." in code else ()
+        revised = asked_first(source, facts, code, *imports, READ)
+        for tool in tools:
+            revised = revised and with_tool(revised, tool)
+        return revised
+
+    return rewrite
+
+
+def _read(facts: Facts, *cured: Fault) -> float:
+    return float(facts.searches) * facts.share(*cured)
+
+
 ENTRIES = (
+    Entry(
+        "few_passages_best_last",
+        "Ask for a short answer from the two best passages, with the best one last.",
+        _reading(SHORT, "search"),
+        lambda facts: 0.9 * _read(facts, *_READ_WRONG),
+        tools=("search",),
+    ),
+    Entry(
+        "passages_and_examples",
+        "Ask for an answer from the best passages in the form of answered questions like this one.",
+        _reading(EXAMPLES, "search", "examples"),
+        lambda facts: 0.95 * _read(facts, *_READ_WRONG),
+        tools=("search", "examples"),
+    ),
+    Entry(
+        "quote_first",
+        "Have the model quote the sentence that answers the question, and answer from the quote.",
+        _reading(QUOTED, "search"),
+        lambda facts: 0.7 * _read(facts, *_READ_WRONG),
+        tools=("search",),
+    ),
+    Entry(
+        "several_queries",
+        "Search with several queries and answer from the passages that they agree on.",
+        _reading(QUERIES, "search"),
+        lambda facts: 0.75 * _read(facts, *_NOT_FOUND),
+        tools=("search",),
+    ),
+    Entry(
+        "passages_reranked",
+        "Have the model say which of eight passages answer the question, and answer from these.",
+        _reading(RERANKED, "search"),
+        lambda facts: 0.65 * _read(facts, *_NOT_FOUND),
+        tools=("search",),
+    ),
     Entry(
         "retrieval_hop",
         "Search a second time, for what the first passages leave open.",

@@ -4,12 +4,13 @@ Run as a script (`python -P worker.py SPEC`), standard library only. Requests an
 what were stdin and stdout; the function itself sees neither, since both are moved away before it is loaded.
 A fork makes a call killable and forgetful: it may loop, exhaust memory, exit or spoil the module's state, and
 the next call starts clean. It is not a cage: a function that runs hostile text can read this machine's files
-and can invent its own result.
+(but those that the host hides from it) and can invent its own result.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib.util
 import json
 import os
@@ -22,6 +23,8 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
+_NO_NEW_PRIVS, _RESTRICT_SELF = 38, 446
+"""As in `loriner.rulesets` and its sources; this program imports nothing of the package."""
 REPLY_BYTES = 2**20
 """A longer reply is an error of the function."""
 
@@ -29,10 +32,11 @@ REPLY_BYTES = 2**20
 def main(spec: Mapping[str, Any]) -> None:
     """Serves calls until the host closes its end.
 
-    `spec` holds file, function, argument, cpu_s, wall_s and memory_bytes.
+    `spec` holds file, function, argument, cpu_s, wall_s, memory_bytes and ruleset.
     """
     requests, replies = _take_over_pipes()
     try:
+        hide(spec["ruleset"])
         function = load(spec["file"], spec["function"], spec["argument"])
     except BaseException as error:  # noqa: BLE001 - whatever stops the load is the host's to report
         return _send(replies, {"error": "load", "message": describe(error)})
@@ -40,6 +44,20 @@ def main(spec: Mapping[str, Any]) -> None:
     for line in requests:
         _send(replies, _call_in_fork(function, json.loads(line), spec, (requests, replies)))
     return None
+
+
+def hide(ruleset: int | None) -> None:
+    """Enters the Landlock rules that the host made, for good: the files that they leave out cannot be read.
+
+    Raises:
+        OSError: the kernel refuses; then nothing is loaded.
+    """
+    if ruleset is None:
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.syscall(_RESTRICT_SELF, ruleset, 0):
+        raise OSError(ctypes.get_errno(), "the items and the scorer cannot be hidden from the tool")
+    os.close(ruleset)
 
 
 def load(file: str, name: str, argument: str | None) -> Callable[..., Any]:

@@ -114,3 +114,32 @@ def test_a_program_without_examples_needs_no_task(loriner: Command, tmp_path: Pa
         "run_me.py",
         "README.md",
     }
+
+
+def test_copying_the_nearest_item_stands_beside_the_scores(
+    loriner: Command, stub: Stub, tmp_path: Path
+) -> None:
+    made = tmp_path / "tickets"
+    made.mkdir()
+    topics = ["parcel", "refund", "password", "invoice"]
+    items = [
+        {"id": n, "question": f"Ticket {n}: help me with my {topics[n % 4]} please", "answer": topics[n % 4]}
+        for n in range(60)
+    ]
+    (made / "items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
+    (made / "score.py").write_text("def score(item, answer):\n    return float(answer == item['answer'])\n")
+    (made / "task.toml").write_text('name = "tickets"\nitems = "items.jsonl"\nscorer = "score.py:score"\n')
+    options = ["--solver", stub.url, "--rounds", "1", "--harness", "library:minimal"]
+    done = loriner("adapt", str(made), *options, "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["copied"]["score"] == 1.0 > document["constant"]["score"]
+    assert any(
+        "no more than copying the answer of the nearest feedback item" in each for each in document["remarks"]
+    )
+    table = loriner("adapt", str(made), *options).stdout
+    assert "(nearest item copied)" in table and "(constant answer)" in table
+    assert loriner("report", document["run"], "-o", "page.html").returncode == 0
+    assert "the answer of the nearest feedback item" in (tmp_path / "page.html").read_text()
+    sheet = json.loads(loriner("evaluate", f"{made},{made}", "--solver", stub.url, "--json").stdout)
+    assert sheet["tasks"][0]["copied"]["score"] > 0.9
