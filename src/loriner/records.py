@@ -49,7 +49,16 @@ class Fault(StrEnum):
     CRASH = "crash"
     TIMEOUT = "timeout"
     BUDGET = "budget"
+    WRONG_FIELDS = "wrong_fields"
+    """Of an object, some fields are right and others are not."""
+    WRONG_CHOICE = "wrong_choice"
+    """One of a few possible answers was taken for another."""
+    NOT_RETRIEVED = "not_retrieved"
+    """No passage that the program got states the target."""
+    MISREAD = "misread"
+    """A passage that the program got states the target, no reply of the model does."""
     REASONING = "reasoning"
+    """None of the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

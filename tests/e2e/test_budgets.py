@@ -112,9 +112,31 @@ def test_a_run_that_was_killed_among_its_sealed_trials_goes_on(
     assert settled(json.loads(resumed.stdout)) == settled(whole)
 
 
+def test_a_dry_run_is_within_a_factor_of_four_of_what_happens(
+    loriner: Command, asked: list[str], stub: Stub, tmp_path: Path
+) -> None:
+    unknown = json.loads(loriner(*asked, "--dry-run", "--json").stdout)
+    assert unknown["likely"]["minutes"] is None and stub.calls == []
+    assert "unknown until the first calls" in loriner(*asked, "--dry-run").stdout
+    stub.delay_s = 0.1
+    slow = [*asked, "--no-cache", "--set", "concurrency=4"]
+    assert loriner(*slow).returncode == 0
+    other = [*slow, "--rounds", "2", "-k", "1", "--accept", "paired", "--test", "20", "--json"]
+    likely = json.loads(loriner(*other, "--dry-run").stdout)["likely"]
+    assert likely["source"].startswith("the means of 1 earlier run ") and likely["source"].endswith("on sums")
+    run = json.loads(loriner(*other).stdout)
+    store = Store.existing(tmp_path / "home")
+    took = {"trials": sum(each.n for each in store.tallies(run["run"])), "calls": run["usage"]["calls"]}
+    took["minutes"] = store.run(run["run"]).seconds / 60
+    store.close()
+    for name, value in took.items():
+        low, high = likely[name]["low"], likely[name]["high"]
+        assert value / 4 <= low <= high <= value * 4, (name, low, value, high)
+
+
 def _sealed(home: Path) -> str:
     """The id of the run, once one of its sealed trials is recorded."""
-    if not (home / "store.db").exists() and not any(home.glob("*.db")):
+    if not any(home.glob("*.db")):
         return ""
     store = Store.existing(home)
     try:
@@ -162,7 +184,7 @@ def test_on_a_terminal_one_line_moves(asked: list[str], stub: Stub, tmp_path: Pa
     assert re.search(r"round 1/3  grade  seed +\S+ \d+/16 \S+ +up to \d+ s left", text), text[-3000:]
     assert re.search(r"round [23]/3  grade  \w[^\d]+\S+ \d+/16 ", text)
     assert re.search(r"test  seed +\S+ \d+/10 ", text)
-    assert "\n" not in text[text.index("round 1/3") : text.index("round 1/3") + 200].rstrip("\r\n")
+    assert drawn.count(b"\x1b[2K") > 10, "the line is drawn over itself"
 
 
 def _read(descriptor: int, drawn: bytearray) -> None:

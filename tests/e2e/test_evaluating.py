@@ -79,7 +79,7 @@ def test_a_harness_that_crashes_on_a_question_is_run_on_the_others(
 
 
 @pytest.mark.parametrize(("file", "part"), [("score.py", "scorer"), ("items.jsonl", "items")])
-@pytest.mark.parametrize(("command", "most"), [("evaluate", "10"), ("adapt", "75")])
+@pytest.mark.parametrize(("command", "most"), [("evaluate", "10"), ("adapt", "160")])
 def test_a_run_is_not_taken_up_with_a_task_that_changed(
     loriner: Command, folder: Path, command: str, most: str, file: str, part: str
 ) -> None:
@@ -89,11 +89,11 @@ def test_a_run_is_not_taken_up_with_a_task_that_changed(
     (run,) = json.loads(loriner("runs", "list", "--json").stdout)
     was = (folder / file).read_text()
     (folder / file).write_text(was.replace("return", "return 0.5 *", 1).replace("plus", "and", 1))
-    refused = loriner(command, "--resume", run["run"], "--max-trials", "400")
+    refused = loriner(command, "--resume", run["run"], "--max-trials", "2000")
     assert refused.returncode == 2, refused.stderr
     assert f"the {part} of sums changed since run {run['run']} began" in refused.stderr
     (folder / file).write_text(was)
-    resumed = loriner(command, "--resume", run["run"], "--max-trials", "400")
+    resumed = loriner(command, "--resume", run["run"], "--max-trials", "2000")
     assert resumed.returncode == 0, resumed.stderr
 
 
@@ -240,6 +240,6 @@ def test_a_comment_does_not_make_another_task_but_a_module_of_the_scorer_does(
     further = loriner("evaluate", "--resume", run["run"], "--max-trials", "10")
     assert further.returncode == 4, further.stderr
     (folder / "helper.py").write_text("def same(a, b):\n    return True\n")
-    refused = loriner("evaluate", "--resume", run["run"], "--max-trials", "400")
+    refused = loriner("evaluate", "--resume", run["run"], "--max-trials", "2000")
     assert refused.returncode == 2
     assert "the scorer of sums changed" in refused.stderr

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +15,10 @@ from loriner.propose.catalogue import catalogue_proposer, completion, ranked
 from loriner.propose.proposer import propose
 from loriner.propose.revisions import ENTRIES
 from loriner.propose.revisions.reading import facts_of, shape_of
-from loriner.records import Fault, PastRevision
+from loriner.records import Context, Fault, PastRevision
 from makers import context, feedback
+
+TOOLS = ("examples", "run_python")
 
 
 def names(*shown: object, **facts: object) -> list[str]:
@@ -51,6 +56,83 @@ def test_the_most_frequent_fault_decides() -> None:
     assert names(*[feedback(Fault.CRASH)] * 3)[0] == "retry_when_empty"
     cut = [feedback(Fault.COMMUNICATION)] * 3
     assert set(names(*cut)[:3]) == {"interpreter_loop", "longer_replies", "retry_when_empty"}
+
+
+def seen(targets: list[str], fault: Fault, *, tools: tuple[str, ...] = TOOLS, **facts: object) -> Context:
+    shown = [
+        replace(feedback(fault, target, **facts), question=f"question {n}")
+        for n, target in enumerate(targets)
+    ]
+    return context(*shown, tools=tools)
+
+
+def first(given: Context, n: int = 3) -> list[str]:
+    return [entry.name for entry in ranked(given, facts_of(given))][:n]
+
+
+CHOICE, OBJECTS = ["yes", "no", "perhaps"] * 3, [f'{{"a": {n}}}' for n in range(6)]
+
+
+def test_ordinary_answers_are_shown_and_named_before_a_program_is_written() -> None:
+    assert first(seen(CHOICE, Fault.WRONG_CHOICE))[0] == "nearest_examples"
+    assert first(seen(OBJECTS, Fault.WRONG_FIELDS), 2) == ["nearest_examples", "keys_named"]
+    assert first(seen(CHOICE, Fault.WRONG_CHOICE, tools=("run_python",)), 2) == [
+        "fixed_examples",
+        "options_named",
+    ]
+    for given in (seen(CHOICE, Fault.WRONG_CHOICE), seen(OBJECTS, Fault.WRONG_FIELDS)):
+        assert not {"interpreter_loop", "program_vote"} & set(first(given, 6))
+    computed = seen([str(n) for n in range(8)], Fault.REASONING)
+    assert first(computed)[0] == "interpreter_loop"
+
+
+def test_documents_are_read_or_found_in_another_way_as_the_fault_says() -> None:
+    facts = ["Ida", "Tom", "Lea", "Jon"]
+    tools = ("examples", "run_python", "search")
+    assert first(seen(facts, Fault.MISREAD, tools=tools), 2) == [
+        "passages_and_examples",
+        "few_passages_best_last",
+    ]
+    assert first(seen(facts, Fault.NOT_RETRIEVED, tools=tools), 2) == ["several_queries", "passages_reranked"]
+
+
+def test_a_fault_counts_by_the_score_that_it_lost() -> None:
+    slight = [feedback(Fault.FORMAT, score=0.9) for _ in range(5)]
+    facts = facts_of(context(*slight, feedback(Fault.CRASH, score=0.0)))
+    assert facts.lost[Fault.CRASH] == pytest.approx(1.0 / 1.5)
+    assert facts.lost[Fault.FORMAT] == pytest.approx(0.5 / 1.5)
+
+
+def test_what_works_with_an_accepted_revision_comes_before_what_would_replace_it() -> None:
+    given = seen(CHOICE, Fault.WRONG_CHOICE)
+    _, harness = revise(given.harness, completion(given, 0))
+    later = first(replace(given, harness=harness), 4)
+    assert "nearest_as_fallback" in later and "options_named" not in later
+
+
+def test_the_facts_of_a_context() -> None:
+    shown = [f"Message to the office: {n} is late. Which team?" for n in ("bus", "tram", "post", "cat")]
+    answers = ['{"day": "2026-05-03", "team": "a"}', '{"day": "2026-05-04", "team": "b", "n": 1}'] * 2
+    wrong = '{"day": "2026-05-03", "team": "c"}'
+    trials = [
+        replace(feedback(Fault.WRONG_FIELDS, target, answer=wrong), question=question)
+        for question, target in zip(shown, answers, strict=True)
+    ]
+    facts = facts_of(context(*trials))
+    assert facts.frame == ("Message to the office: ", " is late. Which team?")
+    assert [(each.name, each.kind, each.form, each.always) for each in facts.fields] == [
+        ("day", "date", "%Y-%m-%d", True),
+        ("team", "text", "", True),
+        ("n", "integer", "", False),
+    ]
+    assert facts.fields[1].options == ("a", "b")
+    assert facts.wrong_fields == {"team": 4, "day": 2, "n": 2}
+
+
+def test_the_documentation_lists_every_entry() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "proposers.md").read_text("utf-8")
+    listed = re.findall(r"(?m)^\| ([A-Z][a-z ]+) \| (.+?) \| (.*?) ?\|$", page)
+    assert listed == [(each.title, each.note, ", ".join(each.tools)) for each in ENTRIES]
 
 
 def test_what_was_tried_comes_last() -> None:

@@ -143,7 +143,51 @@ def test_any_accepted_form_of_the_target_will_do() -> None:
 def test_a_tool_output_counts_as_a_reply() -> None:
     assert fault(trial("7", call("code"), call("12\n", kind="run_python"))) is Fault.EXTRACTION
     passage = "Marie Curie was born in Warsaw in 1867."
-    assert fault(trial("Paris", call(passage, kind="search"), call("Paris")), "Warsaw") is Fault.EXTRACTION
+    assert fault(trial("Paris", call(passage, kind="search")), "Warsaw") is Fault.EXTRACTION
+
+
+def test_what_was_found_and_not_understood_is_told_from_what_was_not_found() -> None:
+    found = call('[{"title": "Curie", "text": "She was born in Warsaw in 1867."}]', kind="search")
+    other = call('[{"title": "Curie", "text": "She won two prizes."}]', kind="search")
+    wrong, no = call("Paris", prompt=other.reply), call("no", prompt=other.reply)
+    assert fault(trial("Paris", found, wrong), "Warsaw") is Fault.MISREAD
+    assert fault(trial("Paris", found, call("It is Warsaw")), "Warsaw") is Fault.EXTRACTION
+    assert fault(trial("Paris", other, wrong), "Warsaw") is Fault.NOT_RETRIEVED
+    assert fault(trial("no", other, no), "yes") is Fault.REASONING  # too short to look for
+    seen = diagnose(trial("Paris", other, other, wrong), ["Warsaw", "Warszawa"], QUESTION)
+    assert seen is not None
+    assert seen.evidence == "no passage of 2 searches states the target 'Warsaw'"
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected", "words"),
+    [
+        ('{"day": "2026-01-02", "n": 4}', Fault.WRONG_FIELDS, "1 of 2 fields wrong: n (value): '4' for '3'"),
+        (
+            '{"day": "02.01.2026", "n": 3}',
+            Fault.FORMAT,
+            "day (format): '02.01.2026' for '2026-01-02'",
+        ),
+        ('{"n": 3, "total": 1}', Fault.WRONG_FIELDS, "1 of 2 fields wrong: day missing; total extra"),
+        ("day 2, three of them", Fault.FORMAT, "is no JSON object"),
+    ],
+)
+def test_objects_are_compared_field_by_field(answer: str, expected: Fault, words: str) -> None:
+    found = diagnose(trial(answer, call(answer)), '{"day": "2026-01-02", "n": 3}', QUESTION)
+    assert found is not None
+    assert found.fault is expected
+    assert words in found.evidence
+
+
+def test_an_option_taken_for_another_is_named() -> None:
+    options = {"heating", "locks", "lift"}
+    found = diagnose(trial("Locks.", call("Locks.")), "lift", QUESTION, options=options)
+    assert found is not None
+    assert (found.fault, found.evidence) == (Fault.WRONG_CHOICE, "took 'locks' for 'lift'")
+    other = diagnose(trial("doors", call("doors")), "lift", QUESTION, options=options)
+    assert other is not None
+    assert other.evidence == "the answer 'doors' is none of the 3 seen, 'lift' is right"
+    assert fault(trial("doors", call("doors")), "lift") is Fault.REASONING
 
 
 @pytest.mark.parametrize(

@@ -63,12 +63,10 @@ def accuracy(part: str) -> float:
 def confusion() -> str:
     """Labels down, diagnoses across: the table of docs/diagnosis.md."""
     counts = Counter((label, given) for _, label, given in pairs())
-    lines = ["| label | " + " | ".join(Fault) + " |", "| --- |" + " --- |" * len(Fault)]
-    for label in Fault:
-        if any((label, given) in counts for given in Fault):
-            lines.append(
-                f"| {label} | " + " | ".join(str(counts[label, given] or "") for given in Fault) + " |"
-            )
+    met = [fault for fault in Fault if any(fault in pair for pair in counts)]
+    lines = ["| label | " + " | ".join(met) + " |", "| --- |" + " --- |" * len(met)]
+    for label in met:
+        lines.append(f"| {label} | " + " | ".join(str(counts[label, given] or "") for given in met) + " |")
     return "\n".join(lines)
 
 

@@ -12,18 +12,29 @@ from loriner.tasks.check import check
 from loriner.tasks.families import FAMILIES, RUNS_ANSWERS, WITHOUT_GOLD, WON_BY_WRONG_ANSWERS
 from loriner.tasks.named import open_task
 from loriner.tasks.scaffold import KINDS, scaffold
-from loriner.tasks.suites import FAMILY_SUITES, SUITES, families_of, spelt_out, split_names, task_names
+from loriner.tasks.suites import (
+    FAMILY_SUITES,
+    RESERVED,
+    SUITES,
+    families_of,
+    spelt_out,
+    split_names,
+    task_names,
+)
 
 
 def test_suites_have_their_sizes_and_share_no_family():
     assert {name: len(families) for name, families in FAMILY_SUITES.items()} == {
         "rg-train": 5,
         "rg-train-room": 14,
+        "rg-train-broad": 47,
         "rg-unseen": 21,
         "rg-hard": 5,
     }
-    for one, other in itertools.combinations(FAMILY_SUITES.values(), 2):
-        assert not set(one) & set(other)
+    assert set(FAMILY_SUITES["rg-train-room"]) <= set(FAMILY_SUITES["rg-train-broad"])
+    apart = [set(families) for name, families in FAMILY_SUITES.items() if name != "rg-train-room"]
+    for one, other in itertools.combinations([*apart, set(RESERVED)], 2):
+        assert not one & other
 
 
 def test_no_suite_holds_a_family_with_a_scorer_that_cannot_be_trusted():
@@ -36,7 +47,7 @@ def test_a_suite_stands_for_its_tasks_in_either_setting():
     assert task_names("rg-hard")[0] == "rg:ab"
     assert task_names("rg-hard+varied")[0] == "rg:ab+varied"
     assert task_names("rg:ab") == ("rg:ab",)
-    assert len(SUITES) == 8
+    assert len(SUITES) == 10
     with pytest.raises(TaskError, match="did you mean rg-unseen"):
         task_names("rg-unsen")
 

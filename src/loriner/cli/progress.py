@@ -114,7 +114,7 @@ class _Told:
             self.say(f"{label}:")
         self.work.heard(event, facts)
         if event == "start":
-            self._start(facts["run_id"], facts["start"])
+            self._start("" if self.label else f"run {facts['run_id']}: ", facts["start"])
         elif event == "rollout" and facts["rollout"].failure is not None:
             failure = facts["rollout"].failure
             self.say(f"edit refused: {failure.code}: {failure.message.splitlines()[0]}")
@@ -127,10 +127,11 @@ class _Told:
         elif event == "trial" and (minutes := self.work.first_minutes()) is not None:
             self.say(f"about {in_words(minutes)} at most, by the first {N_TIMED} trials")
 
-    def _start(self, run_id: str, start: Any) -> None:
+    def _start(self, run: str, start: Any) -> None:
+        """Says what the run is; an arm is not named, since it is its comparison that can be resumed."""
         plan, n, course = start.plan, start.n_questions, self.work.course
         assert course is not None
-        self.say(f"run {run_id}: {start.task}, solver {start.solver} (frozen), proposer {start.proposer}")
+        self.say(f"{run}{start.task}, solver {start.solver} (frozen), proposer {start.proposer}")
         self.say(
             f"plan: {_n(plan['rounds'], 'round')} of {_n(plan['candidates'], 'candidate')} at most, rule "
             f"{plan['accept']}; {n['feedback']} feedback questions, {course.window} a round, {n['grade']} "

@@ -1,4 +1,4 @@
-"""`train`: contexts, teach, sft, grpo. Each reads its tables of one training file."""
+"""`train`: contexts, teach, trees, sft, grpo. Each reads its tables of one training file."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ import typer
 from loriner.cli.globals import Globals
 
 if TYPE_CHECKING:
-    from loriner.train.estimate import Estimate
+    from loriner.train.estimate import Estimate, TreesEstimate
     from loriner.train.exercise import Exercise
     from loriner.train.settings import TrainConfig
     from loriner.train.teacher import Lesson, TeachPlan
 
-app = typer.Typer(help="Train a proposer: contexts, teacher data, SFT, GRPO.", no_args_is_help=True)
+app = typer.Typer(help="Train a proposer: contexts, teacher data, trees, SFT, GRPO.", no_args_is_help=True)
 
 ConfigArgument = Annotated[Path, typer.Argument(metavar="CONFIG", help="A training file, as in configs/.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what it would take, and stop.")]
@@ -100,6 +100,40 @@ def _print_lessons(found: dict[str, Any]) -> None:
         f"Kept {found['n_kept']} of {found['n_completions']} completions; "
         f"their mean score {found['before']:.2f} -> {found['after']:.2f}"
     )
+
+
+@app.command()
+def trees(
+    context: typer.Context,
+    config: ConfigArgument,
+    minutes: Annotated[
+        float | None, typer.Option("--minutes", min=0, help="Stop after so many, with what there is.")
+    ] = None,
+    resume: Annotated[
+        str | None, typer.Option("--resume", metavar="RUN", help="Go on with the trees of this run.")
+    ] = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option("--also", metavar="RUN", help="Take the trees of this run into the lessons too."),
+    ] = None,
+    part: Annotated[
+        str, typer.Option("--part", metavar="I/N", help="Only the I-th of N parts of the tasks.")
+    ] = "1/1",
+    dry_run: DryRun = False,
+) -> None:
+    """Grows trees of known revisions on the tasks; writes lessons of all depths and what each gained."""
+    from loriner.cli import documents, growing
+
+    given, read = _read(context, config)
+    if dry_run:
+        _print_estimate(given, growing.estimate(read))
+        return
+    now = growing.Stretch(minutes=minutes, resume=resume, also=tuple(also or ()), part=growing.part_of(part))
+    found = asyncio.run(growing.trees(given, read, now))
+    if given.json:
+        documents.emit(found)
+    else:
+        growing.print_summary(read, found)
 
 
 @app.command()
@@ -202,7 +236,7 @@ def _read(context: typer.Context, path: Path) -> tuple[Globals, TrainConfig]:
     return replace(given, assignments=rest, seed=config.seed), config
 
 
-def _print_estimate(given: Globals, found: Estimate) -> None:
+def _print_estimate(given: Globals, found: Estimate | TreesEstimate) -> None:
     from loriner.cli import documents, render
     from loriner.train.estimate import RATES
 

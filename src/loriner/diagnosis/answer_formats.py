@@ -140,6 +140,11 @@ def mentions(text: str, target: str, question: str = "") -> Place | None:
     return found.place(found.at[0], "within it") if found.at and found.is_rare(question) else None
 
 
+def is_telling(target: str, question: str = "") -> bool:
+    """Whether a text that holds the target hardly does so by chance."""
+    return _Occurrences(target, "").is_rare(question)
+
+
 def has_conclusion(text: str) -> bool:
     """Whether the text says in so many words what its result is."""
     return any(segment.strip(" *\"'") for _, segment in _conclusions(_prose(text)))

@@ -8,7 +8,9 @@ The order of the questions asked, and why:
    target while the answer does not (`extraction`)? Then the solver had it, and the program lost it.
 3. Was a call refused, failed, empty, cut, or its output left unused (`communication`)? Then the solver
    was never heard, and what it can do is not known.
-4. None of these: `reasoning`.
+4. What is known of the answer itself: fields of an object (`wrong_fields`), an option taken for another
+   (`wrong_choice`), documents that were not found (`not_retrieved`) or not understood (`misread`).
+5. None of these: `reasoning`.
 
 Not guaranteed: 2 and 3 are inferences from text. Their accuracy on hand-labelled trials of a real model is
 in docs/diagnosis.md.
@@ -21,7 +23,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from loriner.diagnosis.answer_formats import Place, forms, has_conclusion, mentions, same, states, wraps
+from loriner.diagnosis.answer_formats import (
+    Place,
+    forms,
+    has_conclusion,
+    is_telling,
+    mentions,
+    same,
+    states,
+    wraps,
+)
+from loriner.diagnosis.answer_shapes import FieldFault, fields_apart, object_of
 from loriner.records import Call, Fault, Status, Trial
 
 _ENDINGS = {
@@ -53,6 +65,8 @@ _REPLY_KEY = re.compile(
 _FAILED_OUTPUT = re.compile(r"^(?:Traceback \(most recent call last\)|\w*(?:Error|Exception): )", re.M)
 _NOTHING = frozenset({"", "[]", "{}", "null", "none", '""'})
 _FALLBACKS = frozenset({"", "none", "null", "unknown", "n a", "error", "no answer", "not found", "nan"})
+_SEARCH = "search"
+"""The kind of a call that returns passages of documents."""
 _PIECE = 20
 """Characters from which a text that was passed on is a piece of a reply."""
 _VERDICT_TOKENS = 8
@@ -85,10 +99,13 @@ class Profile:
         return self.n_trials - self.counts.total()
 
 
-def diagnose(trial: Trial, target: str | Sequence[str], question: str) -> Diagnosis | None:
+def diagnose(
+    trial: Trial, target: str | Sequence[str], question: str, *, options: Iterable[str] = ()
+) -> Diagnosis | None:
     """The fault of a trial that is not right; None for a right one and for one that failed by our fault.
 
-    `target` is the right answer, or all of its accepted forms; `question` the text that the harness saw.
+    `target` is the right answer, or all of its accepted forms; `question` the text that the harness saw;
+    `options` all right answers of the task, where they are a choice.
     """
     if trial.status in (Status.OK, Status.INFRA_ERROR):
         return None
@@ -100,6 +117,9 @@ def diagnose(trial: Trial, target: str | Sequence[str], question: str) -> Diagno
         or held
         or _deaf(trial)
         or _unused(trial)
+        or _fields(trial, targets)
+        or _choice(trial, targets, frozenset(options))
+        or _not_retrieved(trial, targets, question)
         or Diagnosis(Fault.REASONING, _never_stated(trial), _last_call(trial))
     )
 
@@ -118,7 +138,7 @@ def profile(trials: Iterable[tuple[Trial, Diagnosis | None]]) -> Profile:
 
 
 def bottleneck(found: Profile) -> str:
-    """What was seen in most of the wrong trials, in one sentence."""
+    """What was seen in most of the wrong trials, in a sentence; what to do about it is left to the reader."""
     wrong = found.counts.total()
     if not wrong:
         return f"All {found.n_trials} trials were right."
@@ -197,9 +217,8 @@ def _holders(trial: Trial, targets: Sequence[str], question: str) -> Iterator[Di
                     f"the reply states the target {_short(target)} {place.why} ({_short(place.line)}), "
                     f"the answer was {_short(trial.answer)}"
                 )
-                yield Diagnosis(
-                    Fault.EXTRACTION, evidence, f"{_name(number, call)}, line {place.line_number}"
-                )
+                fault = Fault.MISREAD if _was_read(trial, number) else Fault.EXTRACTION
+                yield Diagnosis(fault, evidence, f"{_name(number, call)}, line {place.line_number}")
 
 
 def _stated_by(call: Call, target: str, question: str) -> Place | None:
@@ -289,6 +308,58 @@ def _is_unused(trial: Trial, index: int) -> bool:
         return False
     from_others = any(answer <= set(forms(each.reply)) for each in trial.calls if each is not call)
     return from_others and (call.kind != "model" or len(forms(call.reply)) > _VERDICT_TOKENS)
+
+
+# 4. What is known of the answer.
+
+
+def _fields(trial: Trial, targets: Sequence[str]) -> Diagnosis | None:
+    wanted = next((found for found in map(object_of, targets) if found is not None), None)
+    if wanted is None or not trial.answer.strip():
+        return None
+    answer = object_of(trial.answer)
+    if answer is None:
+        return Diagnosis(Fault.FORMAT, f"the answer {_short(trial.answer)} is no JSON object", "answer")
+    apart = fields_apart(answer, wanted)
+    if not apart:
+        return None
+    only_form = all(each.how == "format" for each in apart)
+    return Diagnosis(Fault.FORMAT if only_form else Fault.WRONG_FIELDS, _in_words(apart, wanted), "answer")
+
+
+def _in_words(apart: Sequence[FieldFault], wanted: Mapping[str, object]) -> str:
+    n_wrong = sum(each.how != "extra" for each in apart)
+    return f"{n_wrong} of {len(wanted)} fields wrong: " + "; ".join(map(str, apart[:8]))
+
+
+def _choice(trial: Trial, targets: Sequence[str], options: frozenset[str]) -> Diagnosis | None:
+    target = next((each for each in targets if each in options), None)
+    if target is None or not trial.answer.strip():
+        return None
+    taken = next((each for each in sorted(options) if same(trial.answer, each)), None)
+    if taken is not None:
+        evidence = f"took {_short(taken)} for {_short(target)}"
+    else:
+        evidence = (
+            f"the answer {_short(trial.answer)} is none of the {len(options)} seen, {_short(target)} is right"
+        )
+    return Diagnosis(Fault.WRONG_CHOICE, evidence, _last_call(trial))
+
+
+def _was_read(trial: Trial, number: int) -> bool:
+    """Whether call `number` is a search whose passages the model could read: it was asked later."""
+    later = any(call.kind == "model" for call in trial.calls[number:])
+    return trial.calls[number - 1].kind == _SEARCH and later
+
+
+def _not_retrieved(trial: Trial, targets: Sequence[str], question: str) -> Diagnosis | None:
+    """Where no passage states the target; nothing is claimed of one too short or named in the question."""
+    searches = [(number, call) for number, call in enumerate(trial.calls, 1) if call.kind == _SEARCH]
+    if not searches or not all(is_telling(each, question) for each in targets):
+        return None
+    number, call = searches[-1]
+    evidence = f"no passage of {len(searches)} searches states the target {_short(targets[0])}"
+    return Diagnosis(Fault.NOT_RETRIEVED, evidence, _name(number, call))
 
 
 def _request_text(call: Call) -> str:

@@ -30,16 +30,17 @@ def catalogue_proposer() -> Proposer:
 
 
 def completion(context: Context, index: int) -> str:
-    """The `index`-th of what is offered; only a sentence when nothing is left to try."""
-    nothing = "Nothing in the catalogue is left to try on this program.\n"
-    return next(islice(offered(context), index, None), nothing)
+    """The name of an entry, what it does, and edit blocks; or only a sentence when nothing is left to try."""
+    texts = (text for _, text in offered(context))
+    return next(islice(texts, index, None), "Nothing in the catalogue is left to try on this program.\n")
 
 
-def offered(context: Context) -> Iterator[str]:
-    """The completions for a context, the most promising first: a name, what it does, and edit blocks."""
+def offered(context: Context) -> Iterator[tuple[Entry, str]]:
+    """Every entry that makes a candidate of the context's program, with its completion, the best first."""
     facts = facts_of(context)
-    written = (_written(context.harness, entry, facts) for entry in ranked(context, facts))
-    return (text for text in written if text is not None)
+    for entry in ranked(context, facts):
+        if (text := _written(context.harness, entry, facts)) is not None:
+            yield entry, text
 
 
 def _written(harness: Harness, entry: Entry, facts: Facts) -> str | None:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from loriner.diagnosis.answer_shapes import options_of
 from loriner.diagnosis.faults import Diagnosis, diagnose
 from loriner.errors import EditError
 from loriner.harness.contract import GRANTED
@@ -96,6 +97,7 @@ def make_context(
 ) -> Context:
     """The context of one round. Its id is a digest of what it shows, so equal contexts have equal ids."""
     by_id = {question.id: question for question in questions}
+    options = _options(by_id.values())
     trials = tuple(
         FeedbackTrial(
             question=by_id[trial.question_id].text,
@@ -105,7 +107,7 @@ def make_context(
             evidence="" if found is None else found.evidence,
         )
         for trial in feedback.trials
-        for found in (_diagnosed(trial, by_id[trial.question_id]),)
+        for found in (_diagnosed(trial, by_id[trial.question_id], options),)
     )
     shown = [
         brief.task,
@@ -129,9 +131,15 @@ def make_context(
 def faults(evaluation: Evaluation, questions: Iterable[Question]) -> Counter[Fault]:
     """How often each fault occurs among the trials of an evaluation that are not right."""
     by_id = {question.id: question for question in questions}
-    found = (_diagnosed(trial, by_id[trial.question_id]) for trial in evaluation.trials)
+    options = _options(by_id.values())
+    found = (_diagnosed(trial, by_id[trial.question_id], options) for trial in evaluation.trials)
     return Counter(each.fault for each in found if each is not None)
 
 
-def _diagnosed(trial: Trial, question: Question) -> Diagnosis | None:
-    return diagnose(trial, target_texts(question.target), question.text)
+def _diagnosed(trial: Trial, question: Question, options: frozenset[str]) -> Diagnosis | None:
+    return diagnose(trial, target_texts(question.target), question.text, options=options)
+
+
+def _options(questions: Iterable[Question]) -> frozenset[str]:
+    """The right answers, where they are a choice; those with several accepted forms are none."""
+    return options_of(text for each in questions for text in target_texts(each.target)[:1])

@@ -146,11 +146,11 @@ def _spread(tried: Sequence[tuple[State, Evaluation]], plan: DrawPlan) -> Iterab
         generator(plan.seed, "contexts", "feedback", state.harness.id, number).shuffle(trials)
         yield (
             state,
-            replace(evaluation, trials=tuple(map(_timeless, trials[: plan.feedback]))),
+            replace(evaluation, trials=tuple(map(timeless, trials[: plan.feedback]))),
         )
 
 
-def _timeless(trial: Trial) -> Trial:
+def timeless(trial: Trial) -> Trial:
     """The trial without what no two machines measure alike, so that equal draws give equal files."""
     calls = tuple(replace(call, seconds=0.0, cached=False, usd=None) for call in trial.calls)
     return replace(trial, calls=calls, seconds=0.0, cpu_s=0.0)

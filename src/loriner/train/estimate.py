@@ -111,6 +111,40 @@ def of_sft(config: TrainConfig, n_rows: int) -> Estimate:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreesEstimate:
+    """What trees would take at most, with every layer full."""
+
+    tasks: int
+    programs: int
+    """Revised ones over all layers, the seeds among them."""
+    trials: int
+    solver_calls: int
+    """Equal greedy calls of different candidates share one reply, so it is often a good deal less."""
+    hours: float
+
+
+def of_trees(config: TrainConfig, n_tasks: int, n_entries: int) -> TreesEstimate:
+    """What `train trees` would take, where each of so many known revisions applies everywhere."""
+    table = config.trees
+    first = n_tasks * len(config.contexts.harnesses)
+    layers = [first, *[n_tasks * table.beam] * (table.depth - 1)]
+    reached, trials, before = n_entries, 0, 0
+    for rung in sorted(table.rungs):
+        trials += reached * (rung - before)
+        reached, before = max(table.finalists, ceil(table.kept * reached)), rung
+    finals = (table.finalists + 1) * table.fresh + before
+    n = sum(layers) * (trials + finals + config.contexts.feedback)
+    calls = ceil(n * CALLS_PER_TRIAL)
+    return TreesEstimate(
+        tasks=n_tasks,
+        programs=sum(layers),
+        trials=n,
+        solver_calls=calls,
+        hours=calls / CALLS_PER_S / config.hardware.machines / 3600,
+    )
+
+
 def _update_s(tokens: int, config: TrainConfig) -> float:
     """Forward and backward cost six operations a parameter and token, recomputation two more."""
     return 8 * config.policy.n_parameters * tokens / (FLOPS * config.hardware.processes)

@@ -56,6 +56,30 @@ class TeacherTable(Table):
     function_level: bool = True
 
 
+class TreesTable(Table):
+    """Trees of revised programs, and the lessons from them. `contexts` says on which tasks and programs."""
+
+    depth: int = Field(default=3, ge=1)
+    beam: int = Field(default=3, ge=1)
+    """Programs of a task that are revised again in the next layer."""
+    rungs: tuple[int, ...] = Field(default=(4, 8, 16), min_length=1)
+    """Grade questions on which revisions are compared, rung by rung."""
+    kept: float = Field(default=1 / 3, gt=0, le=1)
+    """Share that goes on to the next rung."""
+    fresh: int = Field(default=16, ge=0)
+    """Further grade questions, which choose nothing."""
+    finalists: int = Field(default=2, ge=1)
+    """Revisions that meet the fresh questions."""
+    shares: tuple[float, ...] = (0.45, 0.35, 0.2)
+    """Of the time, by layer; the last has all that is left."""
+    at_once: int = Field(default=12, ge=1)
+    """Programs that are revised side by side."""
+    max_share: float = Field(default=0.15, gt=0, le=1)
+    """Of the rows, the share that one known revision may have."""
+    max_refused: int = Field(default=2, ge=0)
+    """Refused revisions told of one program in a lesson's history, at most."""
+
+
 class AdapterTable(Table):
     """A LoRA adapter."""
 
@@ -154,6 +178,7 @@ class TrainConfig(Table):
     policy: PolicyTable
     contexts: ContextsTable
     teacher: TeacherTable = TeacherTable()
+    trees: TreesTable = TreesTable()
     sft: SftTable = SftTable()
     grpo: GrpoTable = GrpoTable()
     hardware: HardwareTable = HardwareTable()
@@ -165,6 +190,10 @@ class TrainConfig(Table):
     @property
     def lessons_file(self) -> Path:
         return self.output / "lessons.jsonl"
+
+    @property
+    def gains_file(self) -> Path:
+        return self.output / "gains.json"
 
     @property
     def sft_model(self) -> Path:

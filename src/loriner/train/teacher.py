@@ -126,9 +126,9 @@ def rows(lessons: Sequence[Lesson], plan: TeachPlan) -> list[dict[str, Any]]:
     an edit rather than a rewrite.
     """
     kept = [each for each in lessons if not each.dropped]
-    written = [_row(each, each.rollout.completion, "as_written") for each in kept]
+    written = [row(each, each.rollout.completion, "as_written") for each in kept]
     wanted = kept if plan.function_level else []
-    variants = [_row(each, text, "function") for each in wanted if (text := _function_level(each))]
+    variants = [row(each, text, "function") for each in wanted if (text := _function_level(each))]
     return (written + variants)[: plan.n_examples]
 
 
@@ -245,10 +245,10 @@ def _screened(lessons: Sequence[Lesson], plan: TeachPlan) -> list[Lesson]:
             else:
                 alike.append(lesson)
         screened.append(lesson)
-    return _balanced(screened, plan.max_pattern_share)
+    return balanced(screened, plan.max_pattern_share)
 
 
-def _balanced(lessons: Sequence[Lesson], share: float) -> list[Lesson]:
+def balanced(lessons: Sequence[Lesson], share: float) -> list[Lesson]:
     """The lessons with the later ones of a pattern dropped that has more than its share of the kept."""
     left = Counter(each.pattern for each in lessons if not each.dropped)
     while len(left) > 1 and max(left.values()) > max(1, share * left.total()):
@@ -278,7 +278,7 @@ def _function_level(lesson: Lesson) -> str:
     return text
 
 
-def _row(lesson: Lesson, completion: str, variant: str) -> dict[str, Any]:
+def row(lesson: Lesson, completion: str, variant: str) -> dict[str, Any]:
     shown = lesson.exercise.messages
     return {
         "prompt": [{"role": each.role, "content": each.content} for each in shown],

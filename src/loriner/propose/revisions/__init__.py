@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from loriner.propose.revisions import asking, examples, form, program, retrieval, telling
+from loriner.propose.revisions import (
+    agreement,
+    asking,
+    coding,
+    examples,
+    family_program,
+    form,
+    hops,
+    program,
+    reasoning,
+    retrieval,
+    telling,
+    wrapping,
+)
 from loriner.propose.revisions.entry import Entry
 
 ENTRIES: tuple[Entry, ...] = (
     *examples.ENTRIES,
     *telling.ENTRIES,
-    *retrieval.ENTRIES,
     *program.ENTRIES,
     *form.ENTRIES,
+    *wrapping.ENTRIES,
+    *family_program.ENTRIES,
+    *coding.ENTRIES,
+    *agreement.ENTRIES,
     *asking.ENTRIES,
+    *reasoning.ENTRIES,
+    *retrieval.ENTRIES,
+    *hops.ENTRIES,
 )

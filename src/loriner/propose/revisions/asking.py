@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from loriner.propose.revisions.entry import Entry, Facts
+from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
 from loriner.propose.splicing import at_body, wrapped
 from loriner.records import Fault
 
@@ -55,6 +55,12 @@ VOTE = '''class Warm:
     def __call__(self, prompt, **options):
         return self.model(prompt, **{**options, "temperature": 0.8})
 
+    def chat(self, messages, **options):
+        return self.model.chat(messages, **{**options, "temperature": 0.8})
+
+    def batch(self, prompts, **options):
+        return self.model.batch(prompts, **{**options, "temperature": 0.8})
+
 
 def solve(model, question):
     """The most frequent of five answers."""
@@ -65,7 +71,7 @@ def solve(model, question):
 
 
 def _vote(source: str, facts: Facts) -> str | None:
-    return None if "model.batch" in source or "model.chat" in source else wrapped(source, "single", VOTE)
+    return wrapped(source, "single", VOTE)
 
 
 ENTRIES = (
@@ -85,12 +91,12 @@ ENTRIES = (
         "step_by_step",
         "Ask for reasoning before the answer.",
         _steps,
-        lambda facts: 0.4 * facts.share(Fault.REASONING),
+        lambda facts: 0.4 * facts.share(*UNKNOWN),
     ),
     Entry(
         "self_consistency",
         "Answer five times and return the most frequent answer.",
         _vote,
-        lambda facts: 0.35 * facts.share(Fault.REASONING),
+        lambda facts: 0.35 * facts.share(*UNKNOWN),
     ),
 )

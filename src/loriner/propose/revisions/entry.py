@@ -12,6 +12,9 @@ from typing import Literal
 
 from loriner.records import Fault
 
+UNKNOWN = (Fault.REASONING, Fault.WRONG_CHOICE, Fault.WRONG_FIELDS, Fault.MISREAD)
+"""Faults of an answer that is simply not the right one."""
+
 Shape = Literal["integer", "number", "date", "choice", "json", "line", "text"]
 
 
@@ -75,10 +78,17 @@ class Facts:
     cut: float = 0.0
     """The share of model replies that were cut at their length limit."""
     mean_score: float = 0.0
+    told: bool = False
+    """Whether the program asks in the words of the task already, as a revision of the catalogue does."""
 
     def share(self, *faults: Fault) -> float:
         """The share of what was lost that these faults lost; 1.0 where nothing was lost."""
         return sum(self.lost.get(fault, 0.0) for fault in faults) if self.lost else 1.0
+
+    @property
+    def fresh(self) -> float:
+        """What another way to ask is still worth: half where it would replace one."""
+        return 0.5 if self.told else 1.0
 
     @property
     def searches(self) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from loriner.propose.revisions.entry import Entry, Facts
+from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
 from loriner.propose.revisions.literals import constants, cut
 from loriner.propose.revisions.shaped import asked_first, filled, settled
 from loriner.propose.splicing import answered_first, with_parts, with_tool, wrapped
 from loriner.records import Fault
 
-LOST_TO_FORM = (Fault.REASONING, Fault.EXTRACTION, Fault.FORMAT)
+LOST_TO_FORM = (*UNKNOWN, Fault.EXTRACTION, Fault.FORMAT)
 SHAPED = {"choice": 1.0, "json": 1.0, "date": 0.8, "line": 0.7, "number": 0.3, "integer": 0.2, "text": 0.4}
 """How far a shape of answer is shown by examples, as opposed to computed."""
 MOST_FIXED = 3_000
@@ -106,7 +106,7 @@ def _fall_back(source: str, facts: Facts) -> str | None:
 
 
 def _shaped(facts: Facts, *cured: Fault) -> float:
-    return SHAPED[facts.shape] * (0.4 if facts.searches else 1.0) * facts.share(*cured)
+    return facts.fresh * SHAPED[facts.shape] * (0.4 if facts.searches else 1.0) * facts.share(*cured)
 
 
 ENTRIES = (
@@ -134,7 +134,7 @@ ENTRIES = (
         "nearest_as_fallback",
         "Where the answer has not the shape of right ones, return that of the nearest answered question.",
         _fall_back,
-        lambda facts: 0.4 * _shaped(facts, *LOST_TO_FORM),
+        lambda facts: 0.4 / facts.fresh * _shaped(facts, *LOST_TO_FORM),
         tools=("examples",),
     ),
     Entry(

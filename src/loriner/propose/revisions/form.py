@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from loriner.propose.revisions.entry import Entry, Facts
-from loriner.propose.splicing import functions, imported, with_import, wrapped
+import re
+import string
+from collections.abc import Sequence
+
+from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
+from loriner.propose.revisions.literals import constant
+from loriner.propose.splicing import functions, imported, with_import, with_parts, wrapped
 from loriner.records import Fault
 
 CLEAN = {
@@ -64,7 +69,58 @@ def answer_in_form(source: str, facts: Facts) -> str | None:
     return wrapped(source, "formless", IN_FORM)
 
 
+PATTERN = r'''
+def solve(model, question):
+    """What in the answer, or else alone in the question, is written as right answers are."""
+    answer = str(unmatched(model, question))
+    found, asked = re.findall(PATTERN, answer), set(re.findall(PATTERN, question))
+    return found[-1] if found else asked.pop() if len(asked) == 1 else answer
+'''
+
+
+def pattern_of(answers: Sequence[str]) -> str:
+    """A regex for answers that are codes of the same runs of letters, digits and signs; empty for others."""
+    runs = [re.findall(r"[A-Z]+|[a-z]+|\d+|[^A-Za-z\d]", each) for each in answers]
+    kinds = {tuple(_kind(run) for run in each) for each in runs}
+    if len(set(answers)) < 3 or len(kinds) != 1 or not 2 <= len(runs[0]) <= 12:
+        return ""
+    parts = [_run(column) for column in zip(*runs, strict=True)]
+    digits = any("\\d" in part for part in parts)
+    return rf"(?<!\w){''.join(parts)}(?!\w)" if digits and "[a-z]" not in "".join(parts) else ""
+
+
+def _kind(run: str) -> str:
+    return "A" if run[0] in string.ascii_uppercase else "a" if run.isalpha() and run.isascii() else _sign(run)
+
+
+def _sign(run: str) -> str:
+    return "0" if run.isdecimal() else run
+
+
+def _run(column: Sequence[str]) -> str:
+    """One run of each answer: a class of signs with the lengths seen, or the sign itself."""
+    kind, lengths = _kind(column[0]), sorted(map(len, column))
+    known = {"A": "[A-Z]", "a": "[a-z]", "0": r"\d"}
+    if kind not in known:
+        return re.escape(kind)
+    return known[kind] + (f"{{{lengths[0]},{lengths[-1]}}}" if lengths[-1] > 1 else "")
+
+
+def _matched(source: str, facts: Facts) -> str | None:
+    pattern = pattern_of([answer for _, answer in facts.examples])
+    revised = wrapped(source, "unmatched", PATTERN.lstrip()) if pattern else None
+    return revised and with_parts(revised, ("import re", constant("PATTERN", pattern)))
+
+
 ENTRIES = (
+    Entry(
+        "pattern_of_answers",
+        "Return what in the answer is written as right answers are, in runs of letters, digits and signs.",
+        _matched,
+        lambda facts: (
+            0.8 * facts.share(Fault.EXTRACTION, Fault.FORMAT, *UNKNOWN) if facts.shape == "line" else 0
+        ),
+    ),
     Entry(
         "answer_in_form",
         "Write the answer again in exactly the form that the question asks for.",

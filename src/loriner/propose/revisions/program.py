@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from loriner.propose.revisions.entry import Entry, Facts
+from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
 from loriner.propose.revisions.form import answer_in_form
 from loriner.propose.splicing import before_solve, functions, with_tool
 from loriner.records import Fault
 
 COMPUTED = {"integer": 1.0, "number": 1.0, "line": 0.8, "text": 0.8, "date": 0.4, "choice": 0.1, "json": 0.1}
 """How far answers of a shape are computed, as opposed to read in the question or in documents."""
-_INTERPRETER = (Fault.REASONING, Fault.EXTRACTION, Fault.FORMAT, Fault.COMMUNICATION)
+_INTERPRETER = (*UNKNOWN, Fault.EXTRACTION, Fault.FORMAT, Fault.COMMUNICATION)
 
 
 PROGRAM = '''def by_program(model, question):
@@ -77,14 +77,14 @@ ENTRIES = (
         "interpreter_in_form",
         "Have the model write a program for the question, and put what it prints in the form asked for.",
         _interpreter_in_form,
-        lambda facts: 0.85 * _computed(facts, Fault.FORMAT, Fault.REASONING),
+        lambda facts: 0.85 * _computed(facts, Fault.FORMAT, *UNKNOWN),
         tools=("run_python",),
     ),
     Entry(
         "program_vote",
         "Have the model write five programs for the question, and return what most of them print.",
         _program_vote,
-        lambda facts: 0.8 * _computed(facts, Fault.REASONING),
+        lambda facts: 0.8 * _computed(facts, *UNKNOWN),
         tools=("run_python",),
     ),
 )

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
 
+from loriner.diagnosis.answer_shapes import date_form, fields_apart, object_of, options_of
 from loriner.propose.revisions.entry import Facts, Field, Shape
 from loriner.records import Context, Fault, FeedbackTrial, Status
 
-DATES = (
-    "%Y-%m-%d",
-    "%d.%m.%Y",
-    "%d/%m/%Y",
-    "%m/%d/%Y",
-    "%d %B %Y",
-    "%d %b %Y",
-    "%B %d, %Y",
-    "%b %d, %Y",
-    "%Y/%m/%d",
-)
-"""The forms of a date that are known; of two that fit, the first."""
-MOST_OPTIONS = 30
-"""Right answers up to which they are a choice."""
-MOST_SIGNS = 60
-"""Characters up to which a right answer is an option."""
 SHORTEST_FRAME = 12
 """Characters from which what all questions share is a frame."""
 
@@ -35,7 +18,7 @@ def facts_of(context: Context) -> Facts:
     """What the feedback of a context shows."""
     pairs = _pairs(context.feedback)
     answers = [answer for _, answer in pairs]
-    objects = [each for each in map(_object, answers) if each is not None]
+    objects = [each for each in map(object_of, answers) if each is not None]
     replies = [call for each in context.feedback for call in each.trial.calls if call.kind == "model"]
     scores = [each.trial.score for each in context.feedback if each.trial.score is not None]
     return Facts(
@@ -48,8 +31,10 @@ def facts_of(context: Context) -> Facts:
         form=date_form(answers),
         frame=frame_of([question for question, _ in pairs]),
         lost=_lost(context.feedback),
+        wrong_fields=_wrong_fields(context.feedback),
         cut=sum(call.finish_reason == "length" for call in replies) / len(replies) if replies else 0.0,
         mean_score=sum(scores) / len(scores) if scores else 0.0,
+        told=re.search(r"(?m)^TASK = ", context.harness.source) is not None,
     )
 
 
@@ -63,16 +48,11 @@ def shape_of(answers: Sequence[str]) -> Shape:
         return "number"
     if date_form(answers):
         return "date"
-    if all(_object(each) is not None for each in answers):
+    if all(object_of(each) is not None for each in answers):
         return "json"
-    if _is_choice(answers):
+    if options_of(answers):
         return "choice"
     return "line" if all("\n" not in each for each in answers) else "text"
-
-
-def date_form(texts: Sequence[str]) -> str:
-    """The form of a date that all texts have, or an empty string."""
-    return next((form for form in DATES if texts and all(_is_date(each, form) for each in texts)), "")
 
 
 def frame_of(questions: Sequence[str]) -> tuple[str, str]:
@@ -120,29 +100,6 @@ def _all(pattern: str, texts: Sequence[str]) -> bool:
     return all(re.fullmatch(pattern, each) for each in texts)
 
 
-def _is_date(text: str, form: str) -> bool:
-    try:
-        datetime.strptime(text, form)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_choice(answers: Sequence[str]) -> bool:
-    """Few, short answers of one line, which come one and a half times on average."""
-    options = set(answers)
-    few = len(options) <= min(MOST_OPTIONS, len(answers) / 1.5)
-    return few and all(len(each) <= MOST_SIGNS and "\n" not in each for each in options)
-
-
-def _object(text: str) -> dict[str, object] | None:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) and found else None
-
-
 def _fields(objects: Sequence[dict[str, object]]) -> tuple[Field, ...]:
     names = dict.fromkeys(name for each in objects for name in each)
     return tuple(
@@ -156,7 +113,7 @@ def _field(name: str, values: Sequence[object], n_objects: int) -> Field:
     kind = "number" if set(kinds) == {"integer", "number"} else kind
     texts = [each for each in values if isinstance(each, str)]
     form = date_form(texts) if kind == "text" else ""
-    options = tuple(sorted(set(texts))) if kind == "text" and _is_choice(texts) else ()
+    options = tuple(sorted(options_of(texts))) if kind == "text" and not form else ()
     return Field(name, "date" if form else kind, form, options, always=len(values) == n_objects)
 
 
@@ -165,6 +122,13 @@ def _kind(value: object) -> str:
         return "boolean"
     kinds: dict[type, str] = {str: "text", int: "integer", float: "number", list: "list", dict: "object"}
     return kinds.get(type(value), "null")
+
+
+def _wrong_fields(feedback: Sequence[FeedbackTrial]) -> dict[str, int]:
+    """How often each field was wrong, the most frequent first."""
+    pairs = [(object_of(each.trial.answer), object_of(each.target)) for each in feedback]
+    apart = [fields_apart(answer, target) for answer, target in pairs if answer and target]
+    return dict(Counter(each.name for found in apart for each in found).most_common())
 
 
 def _lost(feedback: Sequence[FeedbackTrial]) -> dict[Fault, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loriner.propose.revisions.entry import Entry, Facts, Rewrite
+from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts, Rewrite
 from loriner.propose.revisions.shaped import asked_first
 from loriner.propose.splicing import before_solve, functions, with_tool
 from loriner.records import Fault
@@ -15,8 +15,8 @@ def reading(found, question):
 '''
 SHORT = '''
 def by_few_passages(model, question):
-    """The model's short answer from the two best passages, the best one last."""
-    return {call}(model(reading(search(question, k=2), question), {options}))
+    """The model's short answer from the three best passages, the best one last."""
+    return {call}(model(reading(search(question, k=3), question), {options}))
 '''
 QUOTED = '''
 def by_quote(model, question):
@@ -60,12 +60,12 @@ def by_passages_and_examples(model, question):
     """The model's answer from the best passages, in the form of answered questions like this one."""
     near = [each for each in examples(question, k=4)[::-1]]
     shown = ["Question: " + each["question"] + "\\nAnswer: " + each["answer"] for each in near]
-    prompt = "\\n\\n".join([*shown, reading(search(question, k=2), question)])
+    prompt = "\\n\\n".join([*shown, reading(search(question, k=3), question)])
     return {call}(model(prompt, {options}))
 '''
 
-_READ_WRONG = (Fault.REASONING, Fault.EXTRACTION, Fault.FORMAT)
-_NOT_FOUND = (Fault.REASONING,)
+_READ_WRONG = (*UNKNOWN, Fault.EXTRACTION, Fault.FORMAT)
+_NOT_FOUND = (Fault.NOT_RETRIEVED, Fault.REASONING)
 
 HOP = '''def second_hop(model, question):
     """The question with passages found by a query that the model makes from a first search."""
@@ -102,13 +102,13 @@ def _reading(code: str, *tools: str) -> Rewrite:
 
 
 def _read(facts: Facts, *cured: Fault) -> float:
-    return float(facts.searches) * facts.share(*cured)
+    return facts.fresh * float(facts.searches) * facts.share(*cured)
 
 
 ENTRIES = (
     Entry(
         "few_passages_best_last",
-        "Ask for a short answer from the two best passages, with the best one last.",
+        "Ask for a short answer from the three best passages, with the best one last.",
         _reading(SHORT, "search"),
         lambda facts: 0.9 * _read(facts, *_READ_WRONG),
         tools=("search",),
@@ -145,7 +145,7 @@ ENTRIES = (
         "retrieval_hop",
         "Search a second time, for what the first passages leave open.",
         _hop,
-        lambda facts: 0.6 * facts.share(Fault.REASONING, Fault.EXTRACTION),
+        lambda facts: 0.6 * facts.share(Fault.NOT_RETRIEVED, Fault.REASONING, Fault.EXTRACTION),
         tools=("search",),
     ),
 )

@@ -16,7 +16,7 @@ def first_line(reply):
     tagged = re.search(r"<(\w+)>(.*?)</\1>", reply, re.S)
     lines = [line for line in (tagged[2] if tagged else reply).splitlines() if line.strip(" `*")]
     text = re.sub(r"(?i)^\W*(the )?(final )?answer( is)?\s*:?\s*", "", lines[0]) if lines else ""
-    return text.strip().strip("*`\"'").removesuffix(".").strip()
+    return text.strip().removesuffix(".").strip("*`\"' ").removesuffix(".")
 '''
 NUMBER = r'''
 def number_in(reply):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
-from loriner.propose.revisions.entry import Entry, Facts
+from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
 from loriner.propose.revisions.literals import constant, cut, table
 from loriner.propose.revisions.shaped import asked_first, filled, settled
 from loriner.propose.splicing import after_rewording, at_body, with_parts, wrapped
@@ -76,9 +77,9 @@ def _by_fields(source: str, facts: Facts) -> str | None:
 
 def _description(source: str, facts: Facts) -> str | None:
     """Before the question; before each prompt where the question is searched for as it stands."""
-    if "search(" in source:
+    if re.search(r"(?<![.\w])search\(", source):
         return _with_class(source, facts, TOLD, "Told")
-    if not facts.description or "DESCRIPTION" in source:
+    if not facts.description or _tells(source):
         return None
     line = '    question = DESCRIPTION + "\\n\\n" + question\n'
     return after_rewording(with_parts(source, [_described(facts)]), line)
@@ -90,9 +91,14 @@ def _system(source: str, facts: Facts) -> str | None:
 
 def _with_class(source: str, facts: Facts, code: str, name: str) -> str | None:
     """The program whose model is wrapped; one that talks in turns or batches keeps its own."""
-    if not facts.description or "DESCRIPTION" in source or "model.chat" in source or "model.batch" in source:
+    if not facts.description or _tells(source) or re.search(r"model\.(chat|batch)", source):
         return None
     return at_body(with_parts(source, [_described(facts), code]), f"    model = {name}(model)\n")
+
+
+def _tells(source: str) -> bool:
+    """Whether the program holds the description already, from here or from a revision that asks with it."""
+    return re.search(r"(?m)^(DESCRIPTION|TASK) = ", source) is not None
 
 
 def _described(facts: Facts) -> str:
@@ -114,26 +120,26 @@ def _of(*shapes: str) -> Callable[[Facts], float]:
     return lambda facts: float(facts.shape in shapes)
 
 
-_TOLD_LITTLE = (Fault.REASONING, Fault.FORMAT, Fault.EXTRACTION)
+_TOLD_LITTLE = (*UNKNOWN, Fault.FORMAT, Fault.EXTRACTION)
 
 ENTRIES = (
     Entry(
         "options_named",
         "Name the answers that were seen as a list of choices, and return the nearest of them.",
         _direct,
-        lambda facts: 0.7 * _of("choice")(facts) * facts.share(*_TOLD_LITTLE),
+        lambda facts: facts.fresh * 0.7 * _of("choice")(facts) * facts.share(*_TOLD_LITTLE),
     ),
     Entry(
         "keys_named",
         "Name the keys and types of right answers, and repair the object that comes back field by field.",
         _direct,
-        lambda facts: 0.8 * _of("json")(facts) * facts.share(*_TOLD_LITTLE),
+        lambda facts: facts.fresh * 0.8 * _of("json")(facts) * facts.share(*_TOLD_LITTLE),
     ),
     Entry(
         "answer_only",
         "Ask for the answer alone, in the words of the task, with little room and an end to it.",
         _direct,
-        lambda facts: 0.5 * _of("line", "date", "number")(facts) * facts.share(*_TOLD_LITTLE),
+        lambda facts: facts.fresh * 0.5 * _of("line", "date", "number")(facts) * facts.share(*_TOLD_LITTLE),
     ),
     Entry(
         "nearest_option",
@@ -157,7 +163,7 @@ ENTRIES = (
         "field_by_field",
         "Ask for each key of the object alone, and put the object together.",
         _by_fields,
-        lambda facts: 0.5 * _of("json")(facts) * facts.share(*_TOLD_LITTLE),
+        lambda facts: facts.fresh * 0.5 * _of("json")(facts) * facts.share(*_TOLD_LITTLE),
     ),
     Entry(
         "description_first",
@@ -175,6 +181,6 @@ ENTRIES = (
         "second_look",
         "Ask whether the answer is right, and for another one where it is not.",
         _checked,
-        lambda facts: 0.2 * facts.share(Fault.REASONING),
+        lambda facts: 0.2 * facts.share(*UNKNOWN),
     ),
 )

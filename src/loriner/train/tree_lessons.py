@@ -1,0 +1,181 @@
+"""SFT data from trees: a node, and its best child where the paired test accepts it.
+
+What was refused on the way stands in the context's history, as it was: real revisions with their scores.
+Later rounds weigh at least as much as the first, no known revision has more than its share of the rows, and a
+node gives one row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from loriner.diagnosis.memorised import check as check_memorised
+from loriner.errors import ConfigError
+from loriner.propose.prompt import messages
+from loriner.records import Context, PastRevision, target_texts
+from loriner.seeding import generator
+from loriner.statistics import Rule, accepts
+from loriner.tasks.base import Task
+from loriner.train.exercise import Exercise
+from loriner.train.teacher import Lesson, balanced, row
+from loriner.train.trees import Child, Node, past
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LessonPlan:
+    """How lessons are chosen from trees."""
+
+    accept: Rule = "paired"
+    max_share: float = 0.15
+    """Of the rows, the share that one entry may have."""
+    max_refused: int = 2
+    """Refused revisions told of one program, at most."""
+    max_chars: int = 6_000
+    max_prompt_tokens: int = 4_096
+    seed: int = 0
+
+
+def lessons(nodes: Sequence[Node], tasks: Mapping[str, Task], plan: LessonPlan) -> list[Lesson]:
+    """A lesson for each node that has a finished child, those that are not used with the reason."""
+    by_context = {node.context.id: node for node in nodes}
+    made = [_lesson(node, by_context, tasks[node.context.task], plan) for node in nodes if node.finished]
+    generator(plan.seed, "tree lessons", "order").shuffle(made)
+    return weighed(made, plan.max_share)
+
+
+def rows(found: Iterable[Lesson]) -> list[dict[str, Any]]:
+    """The kept lessons as chat rows, each with its depth: how many revisions its program already had."""
+    kept = [each for each in found if not each.dropped]
+    return [row(each, each.rollout.completion, "as_written") | {"depth": depth_of(each)} for each in kept]
+
+
+def depth_of(lesson: Lesson) -> int:
+    """1 for a revision of a task's seed, 2 for one of a program that was revised once, and so on."""
+    return 1 + sum(each.accepted for each in lesson.exercise.context.history)
+
+
+def weighed(found: Sequence[Lesson], max_share: float) -> list[Lesson]:
+    """The lessons with those dropped of which there are too many: of the first round, and of one entry."""
+    before = None
+    while before != found:
+        before = found
+        found = _later_first(balanced(found, max_share))
+    return list(found)
+
+
+def _later_first(found: Sequence[Lesson]) -> list[Lesson]:
+    """The lessons with no more of the first round than of all later ones; those that gain most stay.
+
+    Where there are no later ones at all, nothing is weighed.
+    """
+    kept = [each for each in found if not each.dropped]
+    first = [each for each in kept if depth_of(each) == 1]
+    n_later = len(kept) - len(first)
+    n_over = len(first) - n_later if n_later else 0
+    least = sorted(first, key=lambda each: (each.after or 0.0) - (each.before or 0.0))[: max(0, n_over)]
+    over = {id(each) for each in least}
+    return [replace(each, dropped="first_round_full") if id(each) in over else each for each in found]
+
+
+def summary(found: Sequence[Lesson]) -> dict[str, Any]:
+    """Rows by depth, by entry and by task, and what was dropped, by reason."""
+    kept = [each for each in found if not each.dropped]
+    return {
+        "n_nodes": len(found),
+        "n_rows": len(kept),
+        "rows_by_depth": dict(sorted(Counter(map(depth_of, kept)).items())),
+        "rows_by_entry": dict(Counter(each.pattern for each in kept).most_common()),
+        "rows_by_task": dict(Counter(each.exercise.context.task for each in kept).most_common()),
+        "dropped": dict(Counter(each.dropped for each in found if each.dropped).most_common()),
+    }
+
+
+def _lesson(node: Node, by_context: Mapping[str, Node], task: Task, plan: LessonPlan) -> Lesson:
+    context, child = _told(node, by_context, plan), node.finished[0]
+    shared = {each for each in node.scores if each in child.scores}
+    before = {each: node.scores[each] for each in shared}
+    after = {each: child.scores[each] for each in shared}
+    exercise, fault = _exercise(context, node, plan)
+    return Lesson(
+        exercise=exercise,
+        rollout=replace(child.rollout, context_id=context.id),
+        pattern=child.entry,
+        before=sum(before.values()) / len(before),
+        after=sum(after.values()) / len(after),
+        dropped=fault or _fault(node, child, before, after, task, plan),
+    )
+
+
+def _exercise(context: Context, node: Node, plan: LessonPlan) -> tuple[Exercise, str]:
+    """The context as the proposer reads it, and why it cannot be used; empty if it can."""
+    grade = tuple(node.chosen_on)
+    try:
+        shown = messages(context, budget=plan.max_prompt_tokens)
+    except ConfigError:
+        return Exercise(context=context, messages=(), grade=grade), "prompt_too_long"
+    return Exercise(context=context, messages=shown, grade=grade), ""
+
+
+def _fault(
+    node: Node,
+    child: Child,
+    before: Mapping[str, float],
+    after: Mapping[str, float],
+    task: Task,
+    plan: LessonPlan,
+) -> str:
+    """Why the child teaches nothing; empty if it may be kept. Fresh questions must bear the choice out."""
+    if not accepts(plan.accept, before, after).accepted:
+        return "not_better"
+    if any(each in child.scores for each in node.fresh) and node.gain(child, node.fresh) <= 0:
+        return "not_better_on_fresh"
+    if len(child.rollout.completion) > plan.max_chars:
+        return "too_long"
+    grade = [each for each in task.questions("grade") if each.id in node.scores]
+    known = [(text, each.text) for each in grade for text in target_texts(each.target)]
+    answers, asked = zip(*known, strict=True)
+    source = node.context.harness.source
+    found = check_memorised(child.harness.source, answers, asked, baseline=source)
+    return "" if found is None else "memorised"
+
+
+def _told(node: Node, by_context: Mapping[str, Node], plan: LessonPlan) -> Context:
+    """The node's context with the history of its branch: on each program some that were refused, then the
+    one that was kept.
+    """
+    history: list[PastRevision] = []
+    for step, taken in _branch(node, by_context):
+        for child in _refused(step, plan):
+            history.append(past(step, child, accepted=False, round=len(history) + 1))
+        if taken is not None:
+            history.append(past(step, taken, accepted=True, round=len(history) + 1))
+    seen = "\n".join([node.context.id, *(f"{each.summary} {each.accepted}" for each in history)])
+    return replace(
+        node.context,
+        id=hashlib.sha256(seen.encode()).hexdigest()[:16],
+        round=len(history) + 1,
+        history=tuple(history),
+    )
+
+
+def _branch(node: Node, by_context: Mapping[str, Node]) -> list[tuple[Node, Child | None]]:
+    """The nodes from the seed's to this one, each with the child that was taken; none of the last."""
+    steps: list[tuple[Node, Child | None]] = [(node, None)]
+    while node.origin is not None and node.origin in by_context:
+        above = by_context[node.origin]
+        taken = next(each for each in above.children if each.harness.id == node.context.harness.id)
+        steps.insert(0, (above, taken))
+        node = above
+    return steps
+
+
+def _refused(node: Node, plan: LessonPlan) -> list[Child]:
+    """Some children that were no better, in a seeded order."""
+    worse = [each for each in node.children if node.gain(each, node.chosen_on) <= 0]
+    draw = generator(plan.seed, "tree lessons", "refused", node.context.id)
+    draw.shuffle(worse)
+    return worse[: draw.randint(0, plan.max_refused)]

@@ -1,0 +1,204 @@
+"""Trees of revised programs: what is tried, what is kept, and what can be learnt from them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sums import CRASH, EMPTY, GOOD, HALF, SEED, Solver, Sums, edit, laboratory
+
+from loriner.errors import InfrastructureError
+from loriner.records import Context, Harness
+from loriner.store.database import Store
+from loriner.store.merge import merge
+from loriner.train import gains
+from loriner.train.teacher import Lesson
+from loriner.train.tree_lessons import LessonPlan, depth_of, lessons, rows, summary, weighed
+from loriner.train.trees import Grower, Node, Start, TreePlan, read_nodes
+
+TASKS = {"sums": Sums()}
+PLAN = TreePlan(depth=2, beam=1, rungs=(2, 4, 8), fresh=8, finalists=1, feedback=4, at_once=2)
+LESSONS = LessonPlan(max_share=1.0)
+BAD = [Harness(EMPTY.source.replace("return ''", f"return '{n}'")) for n in range(3)]
+
+
+def shown(context: Context) -> Iterable[tuple[str, str]]:
+    """Half right on the seed, all right on what is half right; the rest is no use."""
+    old = context.harness
+    better = {SEED.id: HALF, HALF.id: GOOD}.get(old.id)
+    if better is not None:
+        yield "better", edit(better, old)
+    for number, each in enumerate([*BAD, CRASH]):
+        if each != old:
+            yield f"bad {number}", edit(each, old)
+    yield "twin", edit(BAD[0], old)
+    yield "prose", "Nothing comes to mind."
+
+
+async def grown(
+    home: Path, solver: Solver | None = None, seconds: float | None = None, plan: TreePlan = PLAN
+) -> list[Node]:
+    async with laboratory(home, solver) as lab:
+        grower = Grower(lab=lab, tasks=TASKS, plan=plan, offers=shown)
+        await grower.grow([Start(task="sums", harness=SEED)], seconds)
+        found = read_nodes(lab.store, [lab.run_id])
+        assert [each.context.id for each in found] == [each.context.id for each in grower.nodes]
+        assert found == grower.nodes
+        return found
+
+
+async def test_halving_keeps_the_right_ones_and_the_best_is_revised_again(tmp_path: Path) -> None:
+    first, second = await grown(tmp_path)
+    assert (first.context.harness, second.context.harness) == (SEED, HALF)
+    assert [each.entry for each in first.children] == ["better", "bad 0", "bad 1", "bad 2", "bad 3"]
+    assert Counter(len(each.scores) for each in first.children) == {16: 1, 4: 1, 2: 3}
+    assert first.finished[0].entry == "better" and first.finished[0].harness == HALF
+    assert first.gain(first.finished[0], first.chosen_on) == pytest.approx(0.5, abs=0.4)
+    assert (second.path, second.origin) == (("better",), first.context.id)
+    assert second.finished[0].harness == GOOD
+    assert second.gain(second.finished[0], second.fresh) > 0
+    assert len(first.fresh) == 8 and not set(first.fresh) & set(first.chosen_on)
+
+
+async def test_what_did_harm_is_not_tried_again_below(tmp_path: Path) -> None:
+    async with laboratory(tmp_path) as lab:
+        grower = Grower(lab=lab, tasks=TASKS, plan=PLAN, offers=shown)
+        await grower.grow([Start(task="sums", harness=HALF)])
+        assert {each.entry for each in grower.nodes[0].children} == {
+            "better",
+            "bad 0",
+            "bad 1",
+            "bad 2",
+            "bad 3",
+        }
+        assert len(grower.nodes) == 2
+        lost = {each.entry for each in grower.nodes[0].children if each.entry != "better"}
+        assert not lost & {each.entry for each in grower.nodes[1].children}
+
+
+async def test_a_run_that_was_killed_goes_on_to_the_same_tree_without_paying_twice(tmp_path: Path) -> None:
+    whole = await grown(tmp_path / "whole")
+    solver = Solver()
+    async with laboratory(tmp_path / "cut", solver) as lab:
+        store, run_id = lab.store, lab.run_id
+        grower = Grower(lab=lab, tasks=TASKS, plan=PLAN, offers=shown)
+        work = asyncio.create_task(grower.grow([Start(task="sums", harness=SEED)]))
+        while solver.n_calls < 20:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+        n_paid = len(store.trials(run_id))
+        again = Grower(lab=lab, tasks=TASKS, plan=PLAN, offers=shown)
+        await again.grow([Start(task="sums", harness=SEED)])
+        assert [(each.path, each.scores, each.children) for each in again.nodes] == [
+            (each.path, each.scores, each.children) for each in whole
+        ]
+        assert 0 < n_paid < len(store.trials(run_id))
+        rows = store.reader.rows("SELECT count(*) FROM trials WHERE status != 'infra_error'")
+        assert rows[0][0] == len(store.trials(run_id))
+
+
+async def test_time_over_leaves_what_is_grown(tmp_path: Path) -> None:
+    solver = Solver()
+    async with laboratory(tmp_path, solver) as lab:
+
+        def slower(event: str, /, **facts: object) -> None:
+            solver.delay_s = 60.0 if event == "node" else solver.delay_s
+
+        lab.observe = slower
+        grower = Grower(lab=lab, tasks=TASKS, plan=PLAN, offers=shown)
+        begun = asyncio.get_running_loop().time()
+        await grower.grow([Start(task="sums", harness=SEED)], 3.0)
+        assert 2.5 < asyncio.get_running_loop().time() - begun < 10
+        assert [each.path for each in read_nodes(lab.store, [lab.run_id])] == [()]
+
+
+async def test_no_time_reads_what_there_is(tmp_path: Path) -> None:
+    assert await grown(tmp_path, seconds=0.0) == []
+
+
+async def test_a_dead_solver_stops_the_run_and_is_no_score(tmp_path: Path) -> None:
+    solver = Solver()
+    solver.down = True
+    with pytest.raises(InfrastructureError, match="no program could be revised"):
+        await grown(tmp_path, solver)
+
+
+async def test_a_lesson_is_the_best_child_with_the_refused_as_history(tmp_path: Path) -> None:
+    nodes = await grown(tmp_path)
+    found = lessons(nodes, TASKS, LessonPlan(max_share=1.0, max_refused=2))
+    assert {each.dropped for each in found} <= {"", "not_better", "first_round_full"}
+    taught = {depth_of(each): each for each in found}
+    assert set(taught) == {1, 2}
+    assert taught[2].exercise.context.harness == HALF
+    assert taught[2].pattern == "better" and taught[2].after > taught[2].before
+    for each in found:
+        history = each.exercise.context.history
+        assert [past.round for past in history] == list(range(1, len(history) + 1))
+        assert each.exercise.context.round == len(history) + 1
+        assert all((past.after > past.before) == past.accepted for past in history)
+        assert each.rollout.context_id == each.exercise.context.id
+        assert each.exercise.messages
+    assert any(past.accepted for past in taught[2].exercise.context.history)
+
+
+def named(lesson: Lesson, pattern: str) -> Lesson:
+    return replace(lesson, pattern=pattern, dropped="")
+
+
+async def test_rows_keep_to_the_weights(tmp_path: Path) -> None:
+    nodes = await grown(tmp_path)
+    found = lessons(nodes, TASKS, LESSONS)
+    one, two = (next(each for each in found if depth_of(each) == depth) for depth in (1, 2))
+    many = [named(one, f"a{n % 8}") for n in range(40)] + [named(two, f"b{n % 9}") for n in range(24)]
+    many += [named(two, "b0") for _ in range(30)]
+    kept = [each for each in weighed(many, 0.15) if not each.dropped]
+    by_depth = Counter(map(depth_of, kept))
+    assert by_depth[1] <= by_depth[2]
+    assert len(kept) >= 20
+    assert max(Counter(each.pattern for each in kept).values()) <= 0.15 * len(kept)
+    assert {each.dropped for each in weighed(many, 0.15)} == {"", "pattern_full", "first_round_full"}
+    assert weighed([named(one, f"a{n}") for n in range(8)], 0.15)[0].dropped == ""
+
+
+async def test_rows_are_what_sft_reads(tmp_path: Path) -> None:
+    found = lessons(await grown(tmp_path), TASKS, LESSONS)
+    for each in rows(found):
+        assert [one["role"] for one in each["prompt"]] == ["system", "user"]
+        assert each["completion"][0]["content"].startswith("Change it.")
+        assert each["depth"] in (1, 2)
+    assert summary(found)["n_rows"] == len(rows(found))
+
+
+async def test_gains_are_of_questions_that_every_child_met(tmp_path: Path) -> None:
+    nodes = await grown(tmp_path)
+    table = gains.table(nodes, {"solver": "scripted"})
+    assert table["provenance"] == {"solver": "scripted", "nodes": 2, "questions_a_node": 2}
+    better = table["gains"]["better"]
+    first = [each.gain(each.children[0], each.chosen_on[:2]) for each in nodes]
+    assert better["all"][:2] == [2, round(sum(first) / 2, 4)]
+    assert better["depth=1"][0] == better["depth=2"][0] == 1
+    assert better["shape=integer"][0] == better["setting=canonical"][0] == 2
+    layers = gains.by_depth(nodes)
+    assert layers[1]["gain"][1] == pytest.approx(
+        nodes[0].gain(nodes[0].finished[0], nodes[0].fresh), abs=1e-4
+    )
+    assert layers[2]["score"] > layers[1]["score"] and layers[2]["same_for_all"][0] == "better"
+
+
+async def test_trees_of_two_machines_are_read_from_one_store(tmp_path: Path) -> None:
+    here, there = await grown(tmp_path / "here"), await grown(tmp_path / "there")
+    merge(tmp_path / "here", tmp_path / "there")
+    store = Store.open(tmp_path / "here")
+    try:
+        runs = [each.id for each in store.runs()]
+        assert len(runs) == 2
+        assert read_nodes(store, runs[:1]) == here == there
+        assert read_nodes(store, runs) == here
+    finally:
+        store.close()
