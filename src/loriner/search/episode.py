@@ -29,7 +29,7 @@ class Plan:
     """What a round revises: the version accepted last, or always the seed, with no memory of other rounds."""
     feedback: int = 16
     """Feedback questions that a round shows: the next ones of the split, and more while all are right."""
-    grade: int = 32
+    grade: int = 128
     """Grade questions, at most: those that a candidate may be scored on."""
     test: int = 64
     """Test questions, at most; 0 leave the test split sealed."""
