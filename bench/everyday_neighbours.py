@@ -3,7 +3,7 @@
     python bench/endpoint.py --port 8123 &
     python bench/everyday_neighbours.py --endpoint http://127.0.0.1:8123/v1
 
-Needs an environment with `dspy==3.4.1`, `gepa==0.1.4` and this package. Feedback items are the training set,
+Needs an environment with `dspy==3.4.1`, `gepa==0.1.4`, `numpy` and this package. Feedback items are the training set,
 grade items the validation set; the sealed ones are scored once. The instructions are the task's description.
 GEPA reflects with the solver itself and may ask for `--metric-calls` scores. Calls are those that the
 endpoint answered, for the whole row. A row that stands in the data is not measured again.
