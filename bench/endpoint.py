@@ -87,6 +87,7 @@ def reciting(replies: Sequence[str]) -> Iterator[str]:
         asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
+        loop.close()
 
 
 def _asked(body: dict[str, Any]) -> ModelRequest:

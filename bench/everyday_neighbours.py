@@ -3,10 +3,10 @@
     python bench/endpoint.py --port 8123 &
     python bench/everyday_neighbours.py --endpoint http://127.0.0.1:8123/v1
 
-Needs an environment with `dspy==3.4.1`, `gepa==0.1.4` and this package. Feedback items are the training set,
-grade items the validation set; the sealed ones are scored once. The instructions are the task's description.
-GEPA reflects with the solver itself and may ask for `--metric-calls` scores. Calls are those that the
-endpoint answered, for the whole row. A row that stands in the data is not measured again.
+Needs an environment with `dspy==3.4.1`, `gepa==0.1.4`, `numpy` and this package. Feedback items are the
+training set, grade items the validation set; the sealed ones are scored once. The instructions are the task's
+description. GEPA reflects with the solver itself and may ask for `--metric-calls` scores. Calls are those
+that the endpoint answered, for the whole row. A row that stands in the data is not measured again.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from everyday_table import read, save
+from loriner.records import target_texts
 from loriner.tasks.base import SPLITS, Task
-from loriner.tasks.items import right_text
 from loriner.tasks.jsonl import load_folder
 
 ROOT = Path(__file__).parents[1]
@@ -82,7 +82,7 @@ def opened(name: str, lm: Any, metric_calls: int) -> Bench:
 
 def _examples(task: Task) -> dict[str, list[Any]]:
     return {
-        split: [_example(each.id, each.text, right_text(each.target)) for each in task.questions(split)]
+        split: [_example(each.id, each.text, target_texts(each.target)[0]) for each in task.questions(split)]
         for split in SPLITS
     }
 
