@@ -76,8 +76,8 @@ def search_tool(index: Bm25) -> Tool:
 
 
 def _bm25s() -> Any:
-    """The library. Where JAX is installed it starts JAX as it is loaded, and that takes most of a GPU's memory
-    for nothing: it is kept on the CPU.
+    """The library. Where JAX is installed it starts JAX as it is loaded, which takes most of a GPU's memory for
+    nothing: it is kept on the CPU.
     """
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     import bm25s
