@@ -76,8 +76,9 @@ def search_tool(index: Bm25) -> Tool:
 
 
 def _bm25s() -> Any:
-    """The library. Where JAX is installed it starts JAX as it is loaded, which takes most of a GPU's memory for
-    nothing: it is kept on the CPU.
+    """The library, with JAX kept on the CPU.
+
+    Where JAX is installed it is started with the library, and would take most of a GPU's memory for nothing.
     """
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     import bm25s
