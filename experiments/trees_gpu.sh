@@ -30,8 +30,8 @@ answering() { local port; for port in $(ports); do answers "$port" && echo "$por
 
 engine() { # PORT: a cache of its own, in bytes, since engines that start side by side take each other's memory for theirs
     VLLM_CACHE_ROOT=$WORK/cache-$1 setsid nohup $PYTHON -m vllm.entrypoints.cli.main serve "$WEIGHTS" --served-model-name solver \
-        --port "$1" --max-model-len 8192 --max-num-seqs 384 --gpu-memory-utilization 0.08 --kv-cache-memory-bytes 30000000000 \
-        --api-server-count "${API_SERVERS:-3}" --cudagraph-capture-sizes 1 2 4 8 16 32 64 128 256 384 \
+        --port "$1" --max-model-len 8192 --max-num-seqs 256 --gpu-memory-utilization 0.08 --kv-cache-memory-bytes 30000000000 \
+        --api-server-count "${API_SERVERS:-3}" \
         >"$WORK/server-$1.log" 2>&1 </dev/null &
 }
 
@@ -46,9 +46,9 @@ serve() { # returns when all answer, or some and the rest stay away for a minute
     echo "solvers on $(answering | xargs) after $waited s"
 }
 
-loriner() { # PART ARGUMENTS...: with the part's own store
+loriner() { # PART ARGUMENTS...: with the part's own store, and away from the GPU
     local home=$WORK/part-$1/home; shift
-    $PYTHON -m loriner --home "$home" --set allow_reduced=true "$@"
+    CUDA_VISIBLE_DEVICES= $PYTHON -m loriner --home "$home" --set allow_reduced=true "$@"
 }
 
 trees() { # PART ARGUMENTS...

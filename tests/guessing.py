@@ -72,6 +72,24 @@ def improving(request: ModelRequest) -> str:
     return "yes" if chance(prompt.split(": ")[1], request.seed) < 0.3 + 0.1 * version else "no"
 
 
+def lifted(share: float, gain: float) -> Callable[[ModelRequest], str]:
+    """As `guesser`, with so much more for programs that a `lifting` proposer made better."""
+
+    def reply(request: ModelRequest) -> str:
+        prompt = request.messages[-1].content
+        better = gain if "better" in prompt.split(": ")[0] else 0.0
+        return "yes" if chance(prompt, request.seed) < share + better else "no"
+
+    return reply
+
+
+def lifting(request: ModelRequest) -> str:
+    """A proposer of which one revision in four makes the program better; the others are other wordings."""
+    if chance("lifting", request.seed) >= 0.25:
+        return renaming(request)
+    return renaming(request).replace('"v1.', '"v1.better ')
+
+
 def renaming(request: ModelRequest) -> str:
     """A proposer that raises the version in the program's prompt by one, in words of its own each time."""
     program = request.messages[-1].content

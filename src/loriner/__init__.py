@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from loriner.api import Budget, LorinerError, Model, Price, Run, Score, Scored, Task, adapt, evaluate
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["Budget", "LorinerError", "Model", "Price", "Run", "Score", "Scored", "Task", "adapt", "evaluate"]
 
 

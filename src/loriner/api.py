@@ -14,22 +14,24 @@ Both functions also work where an event loop runs already, as in a notebook; tha
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from loriner.concurrency import wait_for
 from loriner.config import AdaptTable, Settings
-from loriner.errors import LorinerError
+from loriner.errors import ConfigError, LorinerError
 from loriner.models.meter import Budget
 from loriner.models.named import ModelSpec
 from loriner.models.prices import Price
 from loriner.records import Evaluation, Harness, Score
 from loriner.runtime.levels import NEEDED
 from loriner.search.adapt import adapt as adapt_async
-from loriner.search.episode import Adaptation, Plan, Reason, Round, Standing
+from loriner.search.episode import Adaptation, Plan, Reason, Round, Standing, planned
 from loriner.search.estimate import of_adaptation
+from loriner.search.history import trail
 from loriner.statistics import Interval, interval
+from loriner.store.database import Store
 from loriner.tasks.base import Split
 from loriner.tasks.base import Task as AnyTask
 from loriner.tasks.jsonl import from_jsonl
@@ -104,7 +106,11 @@ class Run:
     candidate: Scored | None = None
     """What led and was not confirmed; `candidate.standing.reason` says what was missing."""
     stopped: Reason = "rounds"
-    """Why the search ended."""
+    """Why the search ended; after `budget`, `adapt(…, resume=run.id)` goes on with a larger cap."""
+    why: str = ""
+    """The figures behind the reason, in words."""
+    missing: tuple[str, ...] = ()
+    """What a cap kept from being scored, in words."""
 
 
 def adapt(
@@ -117,15 +123,22 @@ def adapt(
     budget: Budget | None = None,
     home: str | Path = ".loriner",
     seed: int = 0,
+    resume: str | None = None,
     **plan: Any,
 ) -> Run:
     """Adapts a harness to `task`. `plan` takes the other fields of `loriner.search.episode.Plan`.
+
+    A cap of `budget` ends the search, and what it found is returned. `resume` goes on with the run of that
+    id; the task and the models are given again, and plan, harness and seed are those it began with.
 
     Raises:
         LorinerError: as the command line would, with the same message.
     """
     settings = _settings(home, seed, budget or Budget(), solver, proposer)
-    return wait_for(_adapt(task, harness, settings, Plan(rounds=rounds, **plan)))
+    wanted = Plan(rounds=rounds, **plan)
+    if resume is not None:
+        settings, harness, wanted = _as_begun(resume, settings, harness, wanted)
+    return wait_for(_adapt(task, harness, settings, wanted, resume))
 
 
 def evaluate(
@@ -161,18 +174,48 @@ def _name(model: Model | str) -> str:
     return model if isinstance(model, str) else f"{model.url}::{model.name}"
 
 
-async def _adapt(task: AnyTask, harness: str | Path | None, settings: Settings, plan: Plan) -> Run:
+def _as_begun(
+    resume: str, now: Settings, harness: str | Path | None, plan: Plan
+) -> tuple[Settings, str | Path | None, Plan]:
+    """What the run to resume began with; home, budget and models are those of now.
+
+    Raises:
+        ConfigError: no such run, or it is none of `adapt`, or it asked other models.
+    """
+    store = Store.existing(now.home)
+    try:
+        row = store.run(resume)
+        begun = trail(store, row.id).start
+    finally:
+        store.close()
+    then = Settings.model_validate(row.config)
+    if row.command != "adapt" or row.parent is not None:
+        raise ConfigError(f"run {row.id} cannot be resumed here: it is one of `loriner {row.command}`")
+    for part in ("solver", "proposer"):
+        if (was := getattr(then.adapt, part)) != (given := getattr(now.adapt, part)):
+            raise ConfigError(f"run {row.id} has the {part} {was}, not {given}: give that one to go on")
+    kept = then.model_copy(update={"home": now.home, "budget": now.budget, "models": now.models})
+    if begun is None:  # it ended before it had told of anything
+        return kept, harness, plan
+    return kept, begun.harness_id, planned(begun.plan)
+
+
+async def _adapt(
+    task: AnyTask, harness: str | Path | None, settings: Settings, plan: Plan, resume: str | None
+) -> Run:
     wanted = settings.adapt
     of_adaptation(settings, task, plan)  # refuses caps that cannot be kept or fit nothing
     async with workspace(settings, "adapting", needed_level=NEEDED) as opened:
         try:
             start = _start(opened, harness, task)
-            with opened.run("adapt") as (run_id, summary):
+            await opened.store.add_harness(start)
+            with opened.run("adapt", resume=resume) as (run_id, summary):
                 summary["task"] = task.name
                 lab = opened.evaluator(run_id, opened.model(wanted.solver or ""))
                 episode = await adapt_async(
                     task, start, lab, opened.proposer(wanted.proposer), plan=plan, registry=opened.registry
                 )
+                summary["stopped"] = asdict(episode.stopped)
         finally:
             await task.close()
     return _as_run(episode)
@@ -208,9 +251,12 @@ def _as_run(episode: Adaptation) -> Run:
         history=episode.rounds,
         candidate=None if episode.candidate is None else _scored(episode.candidate),
         stopped=episode.stopped.reason,
+        why=episode.stopped.why,
+        missing=episode.stopped.missing,
     )
 
 
 def _scored(each: Standing) -> Scored:
-    test = None if each.test is None else interval(list(each.test.scores.values()))
+    scores = [] if each.test is None else list(each.test.scores.values())
+    test = interval(scores) if scores else None
     return Scored(each.harness, interval(list(each.grade.scores.values())), test, each)

@@ -60,7 +60,7 @@ class AdaptTable(Table):
     accept: Rule = "paired"
     feedback: int = Field(default=16, ge=1)
     """Questions shown to the proposer."""
-    grade: int = Field(default=32, ge=1)
+    grade: int = Field(default=128, ge=1)
     """Questions that decide."""
     test: int = Field(default=64, ge=1)
     """Sealed questions, scored once at the end."""

@@ -78,7 +78,7 @@ class Plateau:
     """How the gain of an episode is spread over its rounds."""
 
     gain: float
-    """Best score less the seed's; 0 when no round beat the seed."""
+    """Best score less the seed's; 0 when no round ended above the seed."""
     first_share: float | None
     """Share of the gain reached in round 1, in [0, 1]; None when there is no gain."""
     last_gain: int
@@ -253,13 +253,18 @@ def plateau(scores: Sequence[float]) -> Plateau:
     best, rounds = max(scores), len(scores) - 1
     gain = best - scores[0]
     if gain <= 0:
-        return Plateau(0.0, None, 0, f"No round of {rounds} beat the seed ({scores[0]:.2f}).")
+        return Plateau(
+            0.0,
+            None,
+            0,
+            f"After {rounds} rounds the current program scores no more than the seed ({scores[0]:.2f}).",
+        )
     last = scores.index(best)
     share = min(1.0, max(0.0, (scores[1] - scores[0]) / gain))
     verdict = f"Round 1 took {share:.0%} of the gain ({scores[0]:.2f} to {best:.2f} in {rounds} rounds)"
     idle = rounds - last
     if idle and idle >= rounds / 2:
-        verdict += f"; the last {idle} added nothing, more of the same will hardly help"
+        verdict += f"; the last {idle} added nothing"
     return Plateau(gain, share, last, verdict + ".")
 
 

@@ -121,7 +121,8 @@ class Workspace:
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """A run row around the block: its id, and the summary that is kept when the block ends.
 
-        However the block ends, the row says so: done, budget, interrupted or failed.
+        However the block ends, the row says so: done, budget (also where this is the reason that the summary
+        has under `stopped`), interrupted or failed.
 
         Raises:
             ConfigError: the run to resume is not there, or another process works on it.
@@ -139,26 +140,33 @@ class Workspace:
     def _recorded(self, run_id: str, command: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """The id and the summary, once; the row then says how it ended. `command` goes on after a stop."""
         summary: dict[str, Any] = {}
-        status = "failed"
+        status, further = "failed", self._further(run_id, command)
         try:
             yield run_id, summary
-            status = "done"
+            status = "budget" if summary.get("stopped", {}).get("reason") == "budget" else "done"
         except (BudgetReached, InfrastructureError, ModelError) as stopped:
             if isinstance(stopped, BudgetReached):
                 status = "budget"
             else:
                 summary["error"] = str(stopped)
-            if command not in RESUMABLE or not _names_task(self.settings):
-                raise
-            raise type(stopped)(f"{stopped}. To go on: loriner {command} --resume {run_id}") from stopped
+            raise type(stopped)(f"{stopped}. {further}" if further else str(stopped)) from stopped
         except (asyncio.CancelledError, KeyboardInterrupt):
             status = "interrupted"
+            if command:  # an arm of a comparison says nothing: the comparison does
+                kept = f"run {run_id} was interrupted; what it had finished is kept"
+                logger.warning(f"{kept}. {further}" if further else kept)
             raise
         except Exception as error:
             summary["error"] = str(error)
             raise
         finally:
             self.store.finish_run(run_id, status, summary)
+
+    def _further(self, run_id: str, command: str) -> str:
+        """How to go on with a run; empty where nothing does, or where it is the affair of the run above."""
+        if command in RESUMABLE and _names_task(self.settings):
+            return f"To go on: loriner {command} --resume {run_id}"
+        return f'To go on: adapt(…, resume="{run_id}")' if command == "adapt" else ""
 
     def evaluator(self, run_id: str, solver: Model, observe: Observer = silent) -> Evaluator:
         """An evaluator whose trials belong to the run, which may be over several tasks."""

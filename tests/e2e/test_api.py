@@ -65,18 +65,42 @@ def test_it_works_where_an_event_loop_runs(folder: Path, stub: Stub, tmp_path: P
     assert run.best.test is not None and (run.best.test.mean, score) == (1.0, 1.0)
 
 
-def test_a_run_of_the_api_names_its_task_and_no_command_that_cannot_go_on_with_it(
+SMALL = {"rounds": 3, "candidates": 1, "feedback": 4, "grade": 12, "test": 8, "accept": "mean"}
+
+
+def test_a_run_that_a_cap_stopped_returns_what_it_found_and_can_be_resumed(
     folder: Path, stub: Stub, tmp_path: Path
 ) -> None:
-    task = lo.Task.named(str(folder))
-    sizes, most = {"grade": 12, "test": 12}, lo.Budget(trials=41)
-    with pytest.raises(lo.LorinerError, match="budget of 41 trials is reached") as stopped:
-        lo.adapt(task, _model(stub), rounds=2, **sizes, budget=most, home=tmp_path)
-    assert "--resume" not in str(stopped.value)
+    task, model = lo.Task.named(str(folder)), _model(stub)
+    stub.mind = lambda prompt: "no"
+    whole = lo.adapt(task, model, **SMALL, home=tmp_path / "whole")
+    assert (whole.stopped, whole.why, whole.missing) == ("rounds", "", ())
+    found = lo.adapt(task, model, **SMALL, budget=lo.Budget(trials=12 + 4 + 12 + 16 + 3), home=tmp_path)
+    assert found.stopped == "budget" and "trials is reached" in found.why and found.missing == ()
+    assert [each.test.n for each in (found.seed, found.best) if each.test] == [8, 8]
+    assert len(found.history) < len(whole.history)
+    with pytest.raises(lo.LorinerError, match="has the proposer catalogue, not scripted:echo"):
+        lo.adapt(task, model, "scripted:echo", home=tmp_path, resume=found.id)
+    again = lo.adapt(task, model, home=tmp_path, resume=found.id)
+    assert (again.id, again.stopped) == (found.id, "rounds")
+    assert _told(again) == _told(whole)
     store = Store.open(tmp_path)
     (run,) = store.runs()
     store.close()
-    assert (run.status, run.summary["task"]) == ("budget", "sums")
+    assert (run.status, run.summary["task"]) == ("done", "sums")
+
+
+def _told(run: lo.Run) -> list[object]:
+    tried = [(one.rollout.candidate, one.decision) for made in run.history for one in made.attempts]
+    return [(each.harness.id, each.grade, each.test) for each in (run.seed, run.best)] + [tried]
+
+
+def test_a_run_that_stopped_on_an_error_says_how_the_api_goes_on(
+    folder: Path, stub: Stub, tmp_path: Path
+) -> None:
+    stub.status = lambda number, prompt: 400
+    with pytest.raises(lo.LorinerError, match=r'adapt\(…, resume="\d{8}-\d{6}-'):
+        lo.adapt(lo.Task.named(str(folder)), _model(stub), **SMALL, home=tmp_path)
 
 
 INSIDE = """

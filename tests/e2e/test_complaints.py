@@ -137,16 +137,16 @@ def test_02_the_price_is_known_before_and_capped_during(
     told = json.loads(adapt(loriner, folder, "--solver", priced, "--dry-run").stdout)
     assert stub.calls == [] and runs(loriner) == []
     assert 0 < told["usd"]["low"] < told["usd"]["high"]
-    assert told["trials"] == {"low": 52, "high": 3 * 20 + 2 * 12 + 2 * (6 + 2 * 20)}
+    assert 0 < told["trials"]["low"] < told["trials"]["high"]
 
-    done = adapt(loriner, folder, "--solver", priced, "--max-usd", "0.10", "--set", "concurrency=4")
+    done = adapt(loriner, folder, "--solver", priced, "--max-usd", "0.20", "--set", "concurrency=4")
     assert done.returncode == 4, done.stderr
-    assert "0.1 US dollars" in done.stderr
-    assert 20 <= len(stub.calls) <= 20 + 4
+    assert "0.2 US dollars" in done.stderr
+    assert json.loads(done.stdout)["seed"]["test"]["n"] == 12
+    assert 24 <= len(stub.calls) <= 40 + 4
     run = runs(loriner)[0]
     assert run["status"] == "budget"
     assert run["usage"]["usd"] == pytest.approx(PRICE * run["usage"]["calls"])
-    assert run["usage"]["calls"] >= 20
 
     done = loriner("adapt", "--resume", run["run"], "--json")
     assert done.returncode == 0, done.stderr
@@ -198,11 +198,11 @@ def test_03_a_proposer_that_writes_rubbish_ends_at_the_last_round(
 def test_03_a_cap_that_fits_no_revision_is_refused_with_the_least_that_does(
     loriner: Command, folder: Path, stub: Stub, unit: str
 ) -> None:
-    done = adapt(loriner, folder, "--solver", stub.url, f"--max-{unit}", "45")
+    done = adapt(loriner, folder, "--solver", stub.url, f"--max-{unit}", "69")
     assert done.returncode == 2
-    assert f"--max-{unit} 46" in done.stderr
+    assert f"--max-{unit} 70" in done.stderr
     assert stub.calls == [] and runs(loriner) == []
-    done = loriner("adapt", str(folder), "--solver", stub.url, "-k", "1", *SIZES, f"--max-{unit}", "46")
+    done = loriner("adapt", str(folder), "--solver", stub.url, "-k", "1", *SIZES, f"--max-{unit}", "70")
     assert done.returncode == 4, done.stderr
     shown = json.loads(loriner("runs", "show", runs(loriner)[0]["run"], "--json").stdout)
     assert len(shown["candidates"]) == 1 and len(shown["trials"]) >= 46
@@ -583,15 +583,19 @@ def test_13_the_test_questions_stay_sealed_until_the_end_and_a_table_of_answers_
     table = {question.text.split()[2]: question.target for question in questions}
     known = f"    return {table!r}[question.split()[2]]"
     stub.mind = revising(BLOCK.format(old=RETURN, new=known), GOOD)
-    arguments = ["--proposer", stub.url, "-k", "1", "--max-trials", "60"]
+    arguments = ["--proposer", stub.url, "-k", "1"]
     done = adapt(loriner, folder, "--solver", stub.url, *arguments)
-    assert done.returncode == 4, done.stderr
+    assert done.returncode == 0, done.stderr
     run = runs(loriner)[0]["run"]
-    assert {purpose for purpose, _ in stored(home, run)} == {"feedback", "grade"}
-    document = json.loads(loriner("adapt", "--resume", run, "--json").stdout)
+    document = json.loads(done.stdout)
     assert [each["candidates"][0]["code"] for each in document["rounds"]] == ["memorised", None]
-    assert {purpose for purpose, _ in stored(home, run)} == {"feedback", "grade", "test"}
+    tested = {trial.harness_id for purpose, trial in stored(home, run) if purpose == "test"}
+    assert tested == {document["seed"]["harness"], document["best"]["harness"]}
     assert document["best"]["grade"]["n"] == 20 and document["best"]["test"]["n"] == 12
+    prompts = [call["messages"][-1]["content"] for call in stub.calls]
+    sealed = [each.text for each in task.questions("test")]
+    first = next(n for n, prompt in enumerate(prompts) if any(text in prompt for text in sealed))
+    assert not any("# Program" in prompt for prompt in prompts[first:])
     page = tmp_path / "report.html"
     assert loriner("report", run, "-o", str(page)).returncode == 0
     words = page.read_text(encoding="utf-8").lower()

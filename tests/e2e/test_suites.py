@@ -52,7 +52,7 @@ def test_a_suite_is_one_run_with_a_score_for_each_task(
     assert all(
         "seconds" not in each["usage"] and each["usage"]["model_seconds"] > 0 for each in document["tasks"]
     )
-    assert len(stub.calls) == 12
+    assert len(stub.calls) == document["usage"]["calls"] == 12
     (row,) = json.loads(loriner("runs", "list", "--json").stdout)
     assert (row["run"], row["status"]) == (document["run"], "done")
 
@@ -126,6 +126,41 @@ def test_a_suite_that_was_stopped_goes_on_where_it_was(
     assert document["run"] == row["run"]
     assert [each["score"]["n"] for each in document["tasks"]] == [4, 4]
     assert len(stub.calls) - before == 4
+
+
+def test_a_run_goes_on_with_the_programs_that_it_began_with(
+    loriner: Command, two: tuple[str, str], stub: Stub, tmp_path: Path
+) -> None:
+    """Also on a task that was not reached before it stopped; and a replay asks for the same."""
+    source = "def solve(model, question):\n    return model(question)\n"
+    (tmp_path / "mine.py").write_text(source)
+    line = ("evaluate", "pair", "--solver", stub.url, "--harness", "mine.py", "--limit", "4")
+    assert loriner(*line, "--max-trials", "2").returncode == 4
+    (row,) = json.loads(loriner("runs", "list", "--json").stdout)
+    (tmp_path / "mine.py").write_text(source.replace("model(question)", "'7'"))
+    done = loriner("evaluate", "--resume", row["run"], "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["harness"] == "mine.py"
+    (program,) = {each["harness"] for each in document["tasks"]}
+    assert [each["usage"]["calls"] for each in document["tasks"]] == [4, 4]
+    (tmp_path / "mine.py").unlink()
+    again = json.loads(loriner("evaluate", "--replay", row["run"], "--json").stdout)
+    assert {each["harness"] for each in again["tasks"]} == {program}
+    (tmp_path / "mine.py").write_text(f"# Another program, which asks the same.\n{source}")
+    other = json.loads(loriner("evaluate", "--replay", row["run"], "--harness", "mine.py", "--json").stdout)
+    assert program not in {each["harness"] for each in other["tasks"]}
+    assert other["usage"]["calls"] == 0
+
+
+def test_a_suite_of_one_task_has_the_document_of_a_suite(
+    loriner: Command, two: tuple[str, str], stub: Stub
+) -> None:
+    line = ("--set", 'suites.one=["sums"]', "--solver", stub.url, "--limit", "2", "--json")
+    document = json.loads(loriner("evaluate", "one", *line).stdout)
+    assert document["suite"] == "one"
+    assert [each["task"] for each in document["tasks"]] == ["sums"]
+    assert loriner("diagnose", document["run"]).returncode == 0
 
 
 def test_a_mean_below_the_bar_ends_with_1(loriner: Command, two: tuple[str, str], stub: Stub) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from loriner.harness.contract import from_library, library_names
 from loriner.propose.revisions import ENTRIES
-from loriner.propose.revisions import Shape as AnswerShape
+from loriner.propose.revisions.entry import Facts
 from loriner.train.quality import PATTERNS, likeness, pattern
 from loriner.train.renaming import own_names, renamed
 
@@ -43,7 +43,7 @@ def test_smaller_changes_have_their_labels() -> None:
 def test_the_catalogue_s_own_revisions_are_labelled() -> None:
     found = {}
     for entry in ENTRIES:
-        revised = entry.rewrite(MINIMAL, AnswerShape("line"))
+        revised = entry.rewrite(MINIMAL, Facts(shape="line"))
         if revised is not None and revised != MINIMAL:
             found[entry.name] = pattern(MINIMAL, revised)
     assert found["interpreter_loop"] == "interpreter_loop"

@@ -215,3 +215,24 @@ def test_bad_input_ends_with_code_2_and_words(loriner: Command, config: Path) ->
     twice = loriner("compare-proposers", "sums", "--proposers", "catalogue,catalogue", "--solver", "x")
     assert twice.returncode == 2
     assert "distinct" in twice.stderr
+
+
+@pytest.mark.timeout(900)
+def test_trees_are_grown_and_read_again(loriner: Command, config: Path, tmp_path: Path) -> None:
+    small = ("--set", "trees.depth=1", "--set", "trees.rungs=[1, 6]", "--set", "trees.fresh=4", "--json")
+    settings = (*small, "--set", "contexts.renamed=0", "--set", "contexts.max_prompt_tokens=4000")
+    told = document(loriner("train", "trees", str(config), "--dry-run", *settings))
+    assert told["tasks"] == 1 and told["trials"] > 100
+    grown = loriner("train", "trees", str(config), *settings)
+    found = document(grown)
+    assert found["by_depth"]["1"]["nodes"] == 1 and found["by_depth"]["1"]["gain"][1] > 0.5
+    assert found["n_rows"] == 1 and found["rows_by_depth"] == {"1": 1}
+    gains = json.loads((tmp_path / "out" / "gains.json").read_text())
+    assert gains["gains"]["interpreter_loop"]["shape=integer"][1] == 1.0
+    assert f"run {found['run']}" in grown.stderr
+    again = document(
+        loriner("train", "trees", str(config), "--minutes", "0", "--resume", found["run"], *settings)
+    )
+    assert again == found
+    wrong = loriner("train", "trees", str(config), "--part", "3/2", *settings)
+    assert wrong.returncode == 2 and "expected a part and their number" in wrong.stderr

@@ -163,6 +163,7 @@ async def test_rows_keep_to_the_weights(tmp_path: Path) -> None:
     assert len(kept) >= 20
     assert max(Counter(each.pattern for each in kept).values()) <= 0.15 * len(kept)
     assert {each.dropped for each in weighed(many, 0.15)} == {"", "pattern_full", "first_round_full"}
+    assert weighed([named(one, f"a{n}") for n in range(8)], 0.15)[0].dropped == ""
 
 
 async def test_rows_are_what_sft_reads(tmp_path: Path) -> None:

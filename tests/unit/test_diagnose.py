@@ -306,14 +306,18 @@ def test_profile_counts_and_shows_an_example_of_each() -> None:
     assert (found.n_trials, found.n_right) == (4, 1)
     assert found.counts == {Fault.EXTRACTION: 2, Fault.FORMAT: 1}
     assert found.examples[Fault.EXTRACTION][0] is trials[1]
-    assert bottleneck(found) == "Answers are lost in extraction or format in 3 of 3 wrong trials: revise."
+    assert bottleneck(found) == (
+        "In 3 of 3 wrong trials the answer was at hand and lost in extraction or format."
+    )
 
 
 def test_bottleneck_tells_the_algorithm_from_the_interface() -> None:
     wrong = trial("7", call("Answer: 7"))
     right = trial("12", status=Status.OK)
     hard = profile((each, diagnose(each, "12", QUESTION)) for each in [wrong, wrong, right])
-    assert "the target never appears" in bottleneck(hard) and "2 of 2" in bottleneck(hard)
+    assert bottleneck(hard) == (
+        "In 2 of 2 wrong trials the right answer never appears in any reply of the model."
+    )
     assert bottleneck(profile([(right, None)])) == "All 1 trials were right."
     slow = trial(status=Status.TIMEOUT)
     assert "timeout (1 of 1" in bottleneck(profile([(slow, diagnose(slow, "12", QUESTION))]))

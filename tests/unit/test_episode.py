@@ -10,6 +10,8 @@ import pytest
 from guessing import SEED, Words, chance, guesser, opened, renaming
 from loriner.models.base import ModelRequest
 from loriner.records import Harness
+from loriner.report.page import html
+from loriner.report.pages import facts_of, page_of
 from loriner.search.adapt import adapt
 from loriner.search.drawing import N_REDRAWS
 from loriner.search.episode import Adaptation, Plan
@@ -23,7 +25,7 @@ Mind = Callable[[ModelRequest], str]
 
 def stubborn(request: ModelRequest) -> str:
     """Always the same revision of the seed, and back to the seed from there."""
-    program = request.messages[-1].content
+    program = request.messages[-1].content.split("# Result")[0]
     return EDIT.format(old=FIRST, new=OTHER) if FIRST in program else EDIT.format(old=OTHER, new=FIRST)
 
 
@@ -73,7 +75,7 @@ def reasons(found: Adaptation) -> list[list[str]]:
 async def test_a_program_that_was_tried_is_drawn_again_and_never_scored_again(tmp_path: Path) -> None:
     found = await adapted(tmp_path, guesser(0.0), stubborn)
     first, second, third = reasons(found)
-    assert len(first) == 1 and "not ahead" in first[0]
+    assert len(first) == 1 and first[0].startswith("refused: +0.000")
     again = ["not scored again: it is the program of round 1"] * (1 + N_REDRAWS)
     assert second == third == again
     assert [each.rollout.index for each in found.rounds[1].attempts] == list(range(1 + N_REDRAWS))
@@ -132,7 +134,7 @@ async def test_history_carries_the_edit_the_whole_note_and_the_reason(tmp_path: 
     place.store.close()
     assert past.summary == "Another wording."
     assert past.edit.startswith("<<<<<<< SEARCH\n    prompt = ") and past.edit.endswith(">>>>>>> REPLACE\n")
-    assert "not ahead" in past.reason and (past.before, past.after) == (0.0, 0.0)
+    assert past.reason.startswith("refused: +0.000") and (past.before, past.after) == (0.0, 0.0)
 
 
 async def test_what_leads_and_is_not_confirmed_is_kept_scored_and_taken_on_a_persons_word(
@@ -163,9 +165,28 @@ async def test_what_does_not_lead_is_no_candidate(tmp_path: Path) -> None:
 @pytest.mark.parametrize("candidates", [1, 3])
 async def test_the_leader_alone_meets_further_questions(tmp_path: Path, candidates: int) -> None:
     found = await adapted(tmp_path, guesser(0.5), candidates=candidates, grade=24, rounds=2)
-    schedule = Plan(rounds=2, candidates=candidates).schedule(24)
+    stages = Plan(rounds=2, candidates=candidates).schedule(24).stages
+    choosing = [stage.end for stage in stages if stage.n_candidates > 1]
     for made in found.rounds:
         for each in made.attempts:
             assert each.grade is not None
             if each.decision is None:
-                assert len(each.grade.trials) <= schedule.n_screening
+                assert len(each.grade.trials) <= choosing[-1] < 24
+
+
+def layout_alone(request: ModelRequest) -> str:
+    """First another program, then that one with a comment that changes nothing."""
+    old = "    prompt = " + FIRST
+    comment = "" if "Earlier revisions" not in request.messages[-1].content else "  # the same"
+    return f"Another.\n\n<<<<<<< SEARCH\n{old}\n=======\n    prompt = {OTHER}{comment}\n>>>>>>> REPLACE\n"
+
+
+async def test_a_program_that_differs_in_a_comment_alone_is_not_scored(tmp_path: Path) -> None:
+    found = await adapted(tmp_path, guesser(0.0), layout_alone, rounds=2)
+    again = found.rounds[1].attempts[0]
+    assert again.rollout.candidate is not None and again.grade is None
+    assert again.decision is not None and "it is the program of round 1" in again.decision.reason
+    place = opened(tmp_path, guesser(0.0))
+    assert again.rollout.candidate.id not in {each.harness_id for each in place.store.trials(found.run_id)}
+    assert "it is the program of round 1" in html(page_of(facts_of(place.store, found.run_id)))
+    place.store.close()

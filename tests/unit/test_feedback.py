@@ -24,6 +24,7 @@ async def shown(windows: Windows, right: Callable[[int], bool], *, asks: bool = 
         trials = (
             Trial(
                 harness_id="h",
+                task="t",
                 question_id=each.id,
                 status=Status.OK if right(int(each.id)) else Status.WRONG,
                 score=float(right(int(each.id))),
@@ -31,7 +32,7 @@ async def shown(windows: Windows, right: Callable[[int], bool], *, asks: bool = 
             )
             for each in window
         )
-        return Evaluation(harness_id="h", purpose="feedback", trials=tuple(trials))
+        return Evaluation(harness_id="h", task="t", purpose="feedback", trials=tuple(trials))
 
     return [int(trial.question_id) for trial in (await windows.trials(evaluate)).trials]
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,3 +79,16 @@ async def test_the_tool_gives_plain_data_and_names_misuse():
             await search(query="dogs", k=bad)
     with pytest.raises(ValueError, match="query must be text; found list"):
         await search(query=["dogs"])
+
+
+def test_jax_is_kept_off_the_gpu(tmp_path):
+    """bm25s starts JAX where it is installed, and JAX takes most of a GPU's memory as it starts."""
+    (tmp_path / "jax").mkdir()
+    (tmp_path / "jax" / "__init__.py").write_text("import os\nprint(os.environ.get('JAX_PLATFORMS'))\n")
+    code = "from loriner.tasks.retrieval import Bm25, Passage; Bm25([Passage('a', 'b')])"
+    kept = {name: value for name, value in os.environ.items() if name != "JAX_PLATFORMS"}
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    run = subprocess.run(
+        [sys.executable, "-c", code], env={**kept, "PYTHONPATH": path}, capture_output=True, text=True
+    )
+    assert run.stdout.split() == ["cpu"], run.stderr

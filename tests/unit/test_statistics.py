@@ -158,8 +158,13 @@ def test_plateau_in_words() -> None:
     early = plateau([0.2, 0.6, 0.6, 0.7, 0.7, 0.7, 0.7, 0.7])
     assert early.first_share == pytest.approx(0.8)
     assert early.last_gain == 3
-    assert early.verdict.startswith("Round 1 took 80% of the gain (0.20 to 0.70 in 7 rounds); the last 4")
-    assert plateau([0.3, 0.1, 0.3]).verdict == "No round of 2 beat the seed (0.30)."
+    assert (
+        early.verdict == "Round 1 took 80% of the gain (0.20 to 0.70 in 7 rounds); the last 4 added nothing."
+    )
+    assert (
+        plateau([0.3, 0.1, 0.3]).verdict
+        == "After 2 rounds the current program scores no more than the seed (0.30)."
+    )
     assert plateau([0.1, 0.1, 0.4]).first_share == 0.0
     assert plateau([0.5]).gain == 0.0
 

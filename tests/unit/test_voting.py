@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from loriner.evaluation.voting import votes
-from loriner.records import Call, Status, Trial
+from loriner.records import Call, Evaluation, Status, Trial
 from loriner.search.allowance import Allowance, Bill
 
 
@@ -53,8 +55,9 @@ def call(*, usd: float | None = 0.5, cached: bool = False, kind: str = "model") 
 
 def test_a_bill_counts_each_evaluation_once_and_cached_replies_as_paid() -> None:
     bill = Bill()
+    asked = replace(trial("5", 1.0, 0), calls=(call(), call(cached=True), call(kind="search")))
     for _ in range(2):
-        bill.add_trials("grade", "h", [call(), call(cached=True), call(kind="search")])
+        bill.add_trials(Evaluation(harness_id="h", task="t", purpose="grade", trials=(asked,)))
         bill.add_completion("c", 0, [call()])
     assert (bill.used("calls"), bill.used("tokens"), bill.used("usd")) == (2, 45, 1.5)
     assert bill.reaches(Allowance("calls", 2)) and not bill.exceeds(Allowance("calls", 2))
@@ -63,5 +66,6 @@ def test_a_bill_counts_each_evaluation_once_and_cached_replies_as_paid() -> None
 
 def test_an_unknown_price_is_more_than_any_allowance() -> None:
     bill = Bill()
-    bill.add_trials("grade", "h", [call(usd=None)])
+    asked = replace(trial("5", 1.0, 0), calls=(call(usd=None),))
+    bill.add_trials(Evaluation(harness_id="h", task="t", purpose="grade", trials=(asked,)))
     assert bill.exceeds(Allowance("usd", 1e9))

@@ -7,13 +7,11 @@ import signal
 import sys
 import threading
 
-from loriner.cli.globals import hoisted, verb
+from loriner.cli.globals import hoisted
 from loriner.errors import ConfigError, Interrupted, LorinerError, StoreError
 
 _INTERRUPTED = 130
 """What typer makes of Ctrl-C."""
-_RECORDED = ("demo", "adapt", "evaluate", "compare", "propose", "train", "compare-proposers")
-"""The commands that start a run."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -37,18 +35,15 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
         return StoreError.exit_code if error.errno in _FULL else ConfigError.exit_code
     except KeyboardInterrupt:
-        return _interrupted(verb(given))
+        return _interrupted()
     except SystemExit as done:
         if done.code == _INTERRUPTED:
-            return _interrupted(verb(given))
+            return _interrupted()
         return done.code if isinstance(done.code, int) else int(bool(done.code))
     return 0
 
 
-def _interrupted(command: str) -> int:
-    from loriner.store.runs import RESUMABLE
-
-    kept = "; what was acknowledged is in the store: `loriner runs list` names the run"
-    further = f"{kept}, and --resume goes on with it" if command in ("demo", *RESUMABLE) else kept
-    print(f"error: interrupted{further if command in _RECORDED else ''}", file=sys.stderr)
+def _interrupted() -> int:
+    """A run that had begun has said its name and how to go on with it."""
+    print("error: interrupted", file=sys.stderr)
     return Interrupted.exit_code

@@ -231,13 +231,22 @@ def _summary(episode: Adaptation) -> dict[str, Any]:
         "seed": documents.standing(episode.seed),
         "best": documents.standing(episode.best),
         "rounds": len(episode.rounds),
+        "stopped": documents.stop(episode.stopped),
     }
 
 
 def _print(given: Globals, settings: Settings, episode: Adaptation, spent: Usage) -> None:
+    """Prints the outcome. Exit 4 after it, where a cap ended the search."""
     from loriner.cli import documents, render
+    from loriner.errors import BudgetReached
 
     if given.json:
         documents.emit(documents.adaptation(episode, settings.adapt.solver or "", spent))
     else:
         render.adaptation(episode, settings.adapt.solver or "", spent)
+    if (stop := episode.stopped).reason == "budget":
+        missing = f" Not scored: {'; '.join(stop.missing)}." if stop.missing else ""
+        raise BudgetReached(
+            f"{stop.why}.{missing} "
+            f"To go on: loriner adapt --resume {episode.run_id}, with a larger cap or none"
+        )

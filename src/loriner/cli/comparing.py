@@ -173,8 +173,10 @@ async def _compare(settings: Settings, given: Globals, resume: str | None) -> st
             with opened.run("compare", resume=resume) as (run_id, summary), ExitStack() as stack:
                 watch = stack.enter_context(watching(given.verbosity))
                 observe = stack.enter_context(sinking(sinks, run_id, watch, home=settings.home))
+                names = ", ".join(each.task.name for each in entries)
+                observe("note", text=f"run {run_id}: {names}, solver {solver.name} (frozen)")
                 await run_comparison(opened, entries, solver, terms, run_id=run_id, observe=observe)
-                summary |= {"task": ", ".join(each.task.name for each in entries)}
+                summary |= {"task": names}
         finally:
             for each in entries:
                 await each.task.close()

@@ -10,6 +10,7 @@ import typer
 from loriner.cli.globals import Globals
 
 if TYPE_CHECKING:
+    from loriner.config import Settings
     from loriner.records import Question
     from loriner.store.database import Store
     from loriner.store.runs import RunRow
@@ -38,7 +39,7 @@ def diagnose(
     with given.store() as store:
         row = store.run(run)
         _require_no_comparison(store, row)
-        task = _task(given, row.config, _compared(given, store, row) or of)
+        task = _task(given, row, _compared(given, store, row) or of)
         trials = store.trials(row.id, task=task.name, purpose=purpose, with_calls=True)
     questions = {each.id: each for each in task.questions(split_named(purpose))}
     found = [
@@ -114,13 +115,22 @@ def _compared(given: Globals, store: Store, row: RunRow) -> str | None:
     return told.task if told.task in names else next(named, None)
 
 
-def _task(given: Globals, config: object, of: str | None) -> Task:
+def _task(given: Globals, row: RunRow, of: str | None) -> Task:
     """The run's task, which is opened anew: the store holds no target."""
     from loriner.config import Settings, changed
-    from loriner.errors import ConfigError
     from loriner.workspace import task_of
 
-    then = Settings.model_validate(config)
-    if then.evaluate.suite and of is None:
-        raise ConfigError(f"the run is over several tasks ({then.evaluate.suite}): name one with --task")
-    return task_of(changed(then, home=given.settings().home, adapt={"task": of}))
+    then = changed(Settings.model_validate(row.config), home=given.settings().home)
+    if row.command == "evaluate" and of is None:
+        of = _only_task(then)
+    return task_of(changed(then, adapt={"task": of}))
+
+
+def _only_task(evaluated: Settings) -> str:
+    from loriner.errors import ConfigError
+    from loriner.search.board import asked_for
+
+    board = asked_for(evaluated)
+    if len(board.tasks) > 1:
+        raise ConfigError(f"the run is over several tasks ({board.suite}): name one with --task")
+    return board.tasks[0]

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from loriner.records import Evaluation, Harness, Rollout, Trial, Usage
-from loriner.search.episode import Adaptation, Attempt, Standing
+from loriner.search.episode import Adaptation, Attempt, Standing, Stop
 from loriner.search.remarks import remarks
 from loriner.statistics import Interval, interval
 from loriner.store.runs import RunRow
@@ -54,22 +54,6 @@ def trial(each: Trial) -> dict[str, Any]:
     }
 
 
-def evaluation(
-    run: str, task: str, harness: str, solver: str, each: Evaluation, spent: Usage
-) -> dict[str, Any]:
-    return {
-        "run": run,
-        "task": task,
-        "harness": harness,
-        "solver": solver,
-        "level": each.level,
-        "score": score(each),
-        "infra_errors": each.n_infra_errors,
-        "trials": [trial(one) for one in each.trials],
-        "usage": usage(spent),
-    }
-
-
 def proposals(
     run: str, task: str, proposer: str, harness: Harness, rollouts: Sequence[Rollout]
 ) -> dict[str, Any]:
@@ -99,7 +83,7 @@ def adaptation(episode: Adaptation, solver: str, spent: Usage) -> dict[str, Any]
         "seed": standing(episode.seed),
         "best": standing(episode.best),
         "candidate": None if episode.candidate is None else unconfirmed(episode.candidate),
-        "stopped": {"reason": episode.stopped.reason, "why": episode.stopped.why},
+        "stopped": stop(episode.stopped),
         "constant": _of_scores(episode.start.constant_scores),
         "copied": _of_scores(episode.start.copied_scores),
         "remarks": remarks(episode),
@@ -113,6 +97,11 @@ def adaptation(episode: Adaptation, solver: str, spent: Usage) -> dict[str, Any]
         ],
         "usage": usage(spent),
     }
+
+
+def stop(each: Stop) -> dict[str, Any]:
+    """Why a search ended, and what a cap kept from being scored."""
+    return {"reason": each.reason, "why": each.why, "missing": list(each.missing)}
 
 
 def standing(each: Standing) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,8 +27,8 @@ from loriner.cli.spending import (
 
 if TYPE_CHECKING:
     from loriner.config import Settings
-    from loriner.records import Evaluation, Usage
-    from loriner.search.estimate import Estimate
+    from loriner.search.board import Board
+    from loriner.search.scoreboard import Scoreboard
 
 
 def register(app: typer.Typer) -> None:
@@ -74,8 +74,9 @@ def evaluate(
     replay: Replay = None,
 ) -> None:
     """Scores harnesses on a task, on several or on a suite, each with n and a 95 % interval."""
-    from loriner.cli import documents, render, suites
+    from loriner.cli import scoreboard
     from loriner.config import changed
+    from loriner.search.board import asked_for, estimate
     from loriner.tasks.splits import split_named
 
     given: Globals = context.obj
@@ -94,66 +95,32 @@ def evaluate(
     settings = earlier(settings, "evaluate", resume, replay)
     if replay is not None and harness:
         settings = changed(settings, evaluate={"harnesses": harness})
-    settings, plan = suites.asked_for(settings, whole=out is not None)
+    board = asked_for(settings)
     if dry_run:
-        print_estimate(given, suites.estimate(settings, plan) if plan else asyncio.run(_estimate(settings)))
+        print_estimate(given, estimate(settings, board))
         return
     if out is not None:
         require_writable(out)
-    if plan is not None:
-        earlier_run = suites.Earlier(resume=resume, replay=replay)
-        suites.evaluate_all(settings, given, plan, earlier_run, out=out, fail_under=fail_under)
-        return
-    run_id, name, result, spent = asyncio.run(_evaluate(settings, given, resume=resume, replay=replay))
-    facts = (run_id, name, result.harness_id, settings.adapt.solver or "", result, spent)
-    if given.json:
-        documents.emit(documents.evaluation(*facts))
-    else:
-        render.evaluation(*facts)
-    if fail_under is not None and (result.mean_score is None or not result.mean_score >= fail_under):
+    anew = bool(harness)
+    filled = asyncio.run(_fill(settings, given, board, resume=resume, replay=replay, anew=anew))
+    scoreboard.show(filled, json=given.json, trials=given.verbosity > 0)
+    if out is not None:
+        out.write_text(scoreboard.markdown(filled), encoding="utf-8")
+        typer.echo(f"wrote {out}", err=True)
+    for error in filled.errors.values():
+        raise typer.Exit(error.exit_code)
+    if fail_under is not None and not filled.reaches(fail_under):
         raise typer.Exit(1)
 
 
-async def _estimate(settings: Settings) -> Estimate:
-    from loriner.search.estimate import of_evaluation
-    from loriner.workspace import named, task_of
-
-    named(settings.adapt.solver, "solver", "--solver")
-    task = task_of(settings)
-    try:
-        return of_evaluation(settings, task.questions(settings.evaluate.split)[: settings.evaluate.limit])
-    finally:
-        await task.close()
-
-
-async def _evaluate(
-    settings: Settings, given: Globals, *, resume: str | None, replay: str | None
-) -> tuple[str, str, Evaluation, Usage]:
+async def _fill(settings: Settings, given: Globals, board: Board, **earlier: Any) -> Scoreboard:
     from loriner.cli.progress import watching
-    from loriner.search.estimate import of_evaluation
-    from loriner.workspace import named, task_of, workspace
+    from loriner.search.scoreboard import fill
+    from loriner.workspace import workspace
 
-    wanted, what = settings.adapt, settings.evaluate
     async with workspace(settings) as opened:
-        task = task_of(settings)
-        try:
-            questions = task.questions(what.split)[: what.limit]
-            of_evaluation(settings, questions)  # refuses a cap on money that cannot be kept
-            parent = None if replay is None else opened.replay(replay)
-            solver = opened.model(named(wanted.solver, "solver", "--solver"))
-            harness = await opened.pinned(wanted.harness or f"library:{task.seed_harness}", task.name)
-            with (
-                opened.run("evaluate", resume=resume, parent=parent) as (run_id, summary),
-                watching(given.verbosity) as observe,
-            ):
-                lab = opened.evaluator(run_id, solver, observe)
-                result = await lab.evaluate(
-                    task, harness, questions, purpose=what.split, samples=what.samples
-                )
-                summary |= {"task": task.name, "harness": harness.id, "score": result.mean_score}
-            return run_id, task.name, result, opened.store.spent(run_id)
-        finally:
-            await task.close()
+        with watching(given.verbosity) as observe:
+            return await fill(opened, board, observe, **earlier)
 
 
 def propose(

@@ -1,4 +1,7 @@
-"""What a person sees while a run works: a bar on a terminal, plain lines elsewhere, nothing with `-q`."""
+"""What a person sees while a run works: on a terminal a line that moves, elsewhere one every ten seconds.
+
+With `-q` nothing is shown.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,28 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
+from loriner.cli.work import N_TIMED, Work, in_words, revision_name
 from loriner.evaluation.evaluator import Observer, silent
-from loriner.records import Trial
 
-LINE_EVERY_S = 5.0
+LINE_EVERY_S = 10.0
 SILENCE_S = 15.0
 """How long nothing may come before that is told; each time it is told it may be twice as long."""
 
 
-def _bars(console: Console) -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=console, transient=True)
+def _bars(console: Console, *more: ProgressColumn) -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, *more, console=console, transient=True)
 
 
 @contextmanager
@@ -88,8 +100,10 @@ def counting(verbosity: int, label: str) -> Iterator[Callable[[int, int], None]]
 class _Told:
     """The words for each event; the subclasses say where they go."""
 
-    label = ""
-    """Which arm of a comparison was told of last."""
+    def __init__(self) -> None:
+        self.label = ""
+        """Which arm of a comparison was told of last."""
+        self.work = Work()
 
     def say(self, text: str) -> None:
         raise NotImplementedError
@@ -98,51 +112,86 @@ class _Told:
         if (label := facts.get("label", self.label)) != self.label:
             self.label = label
             self.say(f"{label}:")
-        if event == "rollout" and facts["rollout"].failure is not None:
+        self.work.heard(event, facts)
+        if event == "start":
+            self._start("" if self.label else f"run {facts['run_id']}: ", facts["start"])
+        elif event == "rollout" and facts["rollout"].failure is not None:
             failure = facts["rollout"].failure
             self.say(f"edit refused: {failure.code}: {failure.message.splitlines()[0]}")
         elif event == "round":
-            self._round(facts["round"])
+            self.say(_of_round(facts["round"]))
         elif event == "note":
             self.say(facts["text"])
+        elif event == "stopped":
+            self.say(f"search ended: {facts['stop']}; now the sealed questions")
+        elif event == "trial" and (minutes := self.work.first_minutes()) is not None:
+            self.say(f"about {in_words(minutes)} at most, by the first {N_TIMED} trials")
 
-    def _round(self, made: Any) -> None:
-        grades = [each.grade.mean_score for each in made.attempts if each.grade is not None]
-        tried = ", ".join("?" if grade is None else f"{grade:.2f}" for grade in grades) or "no candidate"
-        verdict = "accepted" if made.accepted is not None else "nothing accepted"
-        now = "?" if made.grade is None else f"{made.grade:.2f}"
-        self.say(f"round {made.number}: candidates {tried}; {verdict}; current {now}")
+    def _start(self, run: str, start: Any) -> None:
+        """Says what the run is; an arm is not named, since it is its comparison that can be resumed."""
+        plan, n, course = start.plan, start.n_questions, self.work.course
+        assert course is not None
+        self.say(f"{run}{start.task}, solver {start.solver} (frozen), proposer {start.proposer}")
+        self.say(
+            f"plan: {_n(plan['rounds'], 'round')} of {_n(plan['candidates'], 'candidate')} at most, rule "
+            f"{plan['accept']}; {n['feedback']} feedback questions, {course.window} a round, {n['grade']} "
+            f"grade and {n['test']} sealed ones; up to {self.work.left} trials"
+        )
+
+    def line(self) -> str:
+        """What is at work: where in the search, which questions, which program."""
+        return "  ".join(filter(None, [self.work.place, self.work.now[0], self.work.name]))
+
+    def left(self) -> str:
+        minutes = self.work.minutes_left()
+        return "" if minutes is None else f"up to {in_words(minutes)} left"
+
+
+def _n(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _of_round(made: Any) -> str:
+    """What a round tried, in its order, and what became of each."""
+    tried = "; ".join(map(_of_attempt, made.attempts)) or "no candidate"
+    now = "?" if made.grade is None else f"{made.grade:.2f}"
+    return f"round {made.number}: {tried}. The current program has {now}"
+
+
+def _of_attempt(attempt: Any) -> str:
+    name, failure = revision_name(attempt.rollout), attempt.rollout.failure
+    if failure is not None:
+        return f"refused as {failure.code}"
+    mean = None if attempt.grade is None else attempt.grade.mean_score
+    reason = "another led" if attempt.decision is None else attempt.decision.reason
+    return f"{name!r} {'?' if mean is None else format(mean, '.2f')} ({reason})"
 
 
 class _Lines(_Told):
-    """A line now and then for each evaluation under way."""
+    """A line now and then on what is at work."""
 
     def __init__(self) -> None:
-        self.counts: dict[tuple[str, str], list[int]] = {}
-        self.last = 0.0
+        super().__init__()
+        self.last = time.monotonic()
 
     def say(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
     def __call__(self, event: str, /, **facts: Any) -> None:
         super().__call__(event, **facts)
-        if event == "evaluating" and facts["n_missing"]:
-            self.counts[facts["purpose"], facts["harness"].id] = [0, facts["n_missing"]]
-        elif event == "trial":
-            self._step(facts["purpose"], facts["trial"].harness_id)
-
-    def _step(self, purpose: str, harness_id: str) -> None:
-        counts = self.counts[purpose, harness_id]
-        counts[0] += 1
-        if counts[0] == counts[1] or time.monotonic() - self.last > LINE_EVERY_S:
+        if event == "trial" and time.monotonic() - self.last > LINE_EVERY_S:
             self.last = time.monotonic()
-            self.say(f"{purpose} {harness_id[:8]}: {counts[0]}/{counts[1]} trials")
+            done, asked = self.work.count
+            self.say(", ".join(filter(None, [f"{self.line()}  {done}/{asked} trials", self.left()])))
 
 
 class _Bars(_Told):
+    """One line that moves."""
+
     def __init__(self, console: Console) -> None:
-        self.progress = _bars(console)
-        self.open: dict[tuple[str, str], TaskID] = {}
+        super().__init__()
+        self.progress = _bars(console, TextColumn("{task.fields[left]}"))
+        self.bar: TaskID | None = None
 
     @contextmanager
     def shown(self) -> Iterator[_Bars]:
@@ -154,18 +203,10 @@ class _Bars(_Told):
 
     def __call__(self, event: str, /, **facts: Any) -> None:
         super().__call__(event, **facts)
-        if event == "evaluating" and facts["n_missing"]:
-            key = (facts["purpose"], facts["harness"].id)
-            label = f"{facts['purpose']:<8} {facts['harness'].id[:8]}"
-            self.open[key] = self.progress.add_task(label, total=facts["n_missing"])
-        elif event == "trial":
-            self._step(facts["purpose"], facts["trial"])
-
-    def _step(self, purpose: str, trial: Trial) -> None:
-        bar = self.open.get((purpose, trial.harness_id))
-        if bar is None:
+        if event != "trial":
             return
-        self.progress.advance(bar)
-        if self.progress.tasks[self.progress.task_ids.index(bar)].finished:
-            self.progress.remove_task(bar)
-            del self.open[purpose, trial.harness_id]
+        if self.bar is None:
+            self.bar = self.progress.add_task("", left="")
+        done, asked = self.work.count
+        line, left = escape(self.line()), self.left()
+        self.progress.update(self.bar, completed=done, total=asked, description=line, left=left)

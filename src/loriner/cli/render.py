@@ -63,22 +63,6 @@ def outcome(trial: Trial) -> str:
     return trial.detail if scorer_failed else str(trial.status)
 
 
-def evaluation(run: str, task: str, harness: str, solver: str, result: Evaluation, spent: Usage) -> None:
-    """Score, statuses, the bill and the level of the sandbox."""
-    text, n = _score(result)
-    statuses = Counter(outcome(trial) for trial in result.trials)
-    table(
-        f"{task}, {result.purpose} questions",
-        ["harness", "solver", "score, 95 % interval", "n", "completed"],
-        [[harness[:12], solver, text, n, f"{result.completion_rate:.2f}"]],
-    )
-    console().print("Trials: " + ", ".join(f"{name} {count}" for name, count in statuses.most_common()))
-    if statuses[Status.INFRA_ERROR]:
-        console().print("infra_error trials failed through no fault of the harness and are not in the mean.")
-    console().print(bill(spent))
-    console().print(f"Sandbox level {result.level}. Run {run}: loriner runs show {run}")
-
-
 def adaptation(episode: Adaptation, solver: str, spent: Usage) -> None:
     """The table of seed, best and candidate, the rounds, the diffs, the faults before and after, the bill."""
     out = console()

@@ -39,7 +39,7 @@ def list_(context: typer.Context, limit: Annotated[int, typer.Option(min=1)] = 2
             [
                 row.id,
                 row.command,
-                row.summary.get("task", row.config.get("adapt", {}).get("task")),
+                _task(row),
                 row.status,
                 row.started,
                 spent.calls,
@@ -47,6 +47,13 @@ def list_(context: typer.Context, limit: Annotated[int, typer.Option(min=1)] = 2
             for row, spent in rows
         ],
     )
+
+
+def _task(row: RunRow) -> str | None:
+    """What the run is about: as it ended, or as it was asked for."""
+    asked = row.config.get("evaluate", {}).get("suite") if row.command == "evaluate" else None
+    name: str | None = row.summary.get("task") or asked or row.config.get("adapt", {}).get("task")
+    return name
 
 
 def _latest(given: Globals, limit: int) -> list[tuple[RunRow, Usage]]:

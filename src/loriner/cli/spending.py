@@ -74,7 +74,7 @@ def _unheard(now: Settings, then: Settings) -> list[str]:
     from loriner.config import Settings
 
     default, was = _leaves(Settings()), _leaves(then)
-    if was["evaluate.suite"] is None:  # `evaluate` on one task keeps its name where `adapt` does
+    if was["evaluate.suite"] is None:  # a run that kept its task where `adapt` does
         was["evaluate.suite"] = was["adapt.task"]
     return [
         f"{name} stays {was.get(name)}, not {value}"
@@ -111,16 +111,26 @@ def print_estimate(given: Globals, found: Estimate) -> None:
         assumed = {name: asdict(each) for name, each in ASSUMED.items()}
         documents.emit({**asdict(found), "assumed": assumed})
         return
+    likely = found.likely
     rows: list[list[Any]] = [
-        ["trials", *_both(found.trials)],
-        ["model calls", *_both(found.calls)],
-        ["prompt tokens", *_both(found.prompt_tokens)],
-        ["completion tokens", *_both(found.completion_tokens)],
-        ["USD", *(("unpriced", "unpriced") if found.usd is None else _both(found.usd, ",.4f"))],
+        ["trials", likely and likely.trials, found.trials],
+        ["model calls", likely and likely.calls, found.calls],
+        ["prompt tokens", likely and likely.prompt_tokens, found.prompt_tokens],
+        ["completion tokens", likely and likely.completion_tokens, found.completion_tokens],
+        ["USD", likely and likely.usd, found.usd],
+        ["minutes", likely and likely.minutes, None],
     ]
-    render.table("What it would take", ["what", "at least", "at most"], rows)
+    render.table(
+        "What it would take",
+        ["what", "likely", "at least", "at most"],
+        [[name, _span(name, each), *_ends(name, bounds)] for name, each, bounds in rows],
+    )
+    if likely is not None:
+        typer.echo(f"Likely takes {likely.source}.")
+        if likely.minutes is None:
+            typer.echo("Minutes are unknown until the first calls: a run says them after its first trials.")
     assumed_words = ", ".join(f"{name} {each.low:g} to {each.high:g}" for name, each in ASSUMED.items())
-    typer.echo(f"Assumed: {assumed_words}. Nothing was asked.")
+    typer.echo(f"At least and at most assume: {assumed_words}. Nothing was asked.")
     if found.least is not None:
         least = found.least
         typer.echo(f"Caps that fit one revision: --max-trials {least.trials}, --max-calls {least.calls}.")
@@ -128,5 +138,19 @@ def print_estimate(given: Globals, found: Estimate) -> None:
         typer.echo(f"warning: {warning}", err=True)
 
 
-def _both(each: Range, form: str = ",.0f") -> tuple[str, str]:
+_FORMS = {"USD": ",.4f", "minutes": ",.2g"}
+
+
+def _span(name: str, each: Range | None) -> str:
+    """Such as `120 to 380`."""
+    if each is None:
+        return "unpriced" if name == "USD" else "unknown"
+    low, high = _ends(name, each)
+    return low if low == high else f"{low} to {high}"
+
+
+def _ends(name: str, each: Range | None) -> tuple[str, str]:
+    form = _FORMS.get(name, ",.0f")
+    if each is None:
+        return ("unpriced", "unpriced") if name == "USD" else ("-", "-")
     return format(each.low, form), format(each.high, form)

@@ -138,21 +138,18 @@ def profile(trials: Iterable[tuple[Trial, Diagnosis | None]]) -> Profile:
 
 
 def bottleneck(found: Profile) -> str:
-    """One sentence on what stands between the harness and a better score."""
+    """What was seen in most of the wrong trials, in a sentence; what to do about it is left to the reader."""
     wrong = found.counts.total()
     if not wrong:
         return f"All {found.n_trials} trials were right."
     lost = found.counts[Fault.EXTRACTION] + found.counts[Fault.FORMAT]
     if found.counts[Fault.REASONING] * 2 > wrong:
         n = found.counts[Fault.REASONING]
-        return (
-            f"The bottleneck is the algorithm: in {n} of {wrong} wrong trials the target never appears in "
-            "any reply; revising the interface further will not help."
-        )
+        return f"In {n} of {wrong} wrong trials the right answer never appears in any reply of the model."
     if lost * 2 > wrong:
-        return f"Answers are lost in extraction or format in {lost} of {wrong} wrong trials: revise."
+        return f"In {lost} of {wrong} wrong trials the answer was at hand and lost in extraction or format."
     fault, n = found.counts.most_common(1)[0]
-    return f"The most common fault is {fault} ({n} of {wrong} wrong trials): revise."
+    return f"The most common fault is {fault} ({n} of {wrong} wrong trials)."
 
 
 # 1. How it ended.

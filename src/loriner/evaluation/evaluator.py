@@ -8,6 +8,7 @@ program's fault scores 0; ours is unscored, tried again, and above a stated shar
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -97,6 +98,25 @@ class Evaluator:
             if running.done():
                 self._shared.pop(key, None)
 
+    def so_far(
+        self, task: Task, harness: Harness, questions: Sequence[Question], *, purpose: str
+    ) -> Evaluation:
+        """What the run has scored of this evaluation; its trials may be fewer than the questions, or none."""
+        known = self.store.trials(
+            self.run_id, harness_id=harness.id, task=task.name, purpose=purpose, with_calls=True
+        )
+        scored = {each.question_id: each for each in known if each.score is not None and not each.sample}
+        trials = tuple(scored[each.id] for each in questions if each.id in scored)
+        return Evaluation(
+            harness_id=harness.id, task=task.name, purpose=purpose, trials=trials, level=self.runtime.level
+        )
+
+    def seconds_a_trial(self, harness_id: str) -> float:
+        """Wall time of this run's evaluations of a program, over their trials; 0 where none was run."""
+        found = [each.data for each in self.store.events(self.run_id, "evaluated")]
+        its = [each for each in found if each["harness"] == harness_id and each.get("n")]
+        return float(sum(each["seconds"] for each in its) / max(1, sum(each["n"] for each in its)))
+
     def tools(self, task: Task, question: Question) -> Mapping[str, Tool]:
         """What a program may call on the host while it answers the question: the task's own tools, and
         `examples`, unless the task has one of that name itself.
@@ -174,6 +194,7 @@ class _Batch:
         self.lab.observe(
             "evaluating", purpose=self.purpose, harness=self.harness, n=len(wanted), n_missing=len(missing)
         )
+        started = time.monotonic()
         async with together() as group:
             if self.lab.store.harness(self.harness.id) is None:
                 group.create_task(self.lab.store.add_harness(self.harness))
@@ -195,7 +216,13 @@ class _Batch:
             failed = f"the scorer failed on {n} of {len(missing)} answers, which score 0: {first}"
             self.lab.observe("note", text=f"{self.task.name}: {failed}")
         if missing:
-            facts = {"harness": self.harness.id, "purpose": self.purpose, "level": evaluation.level}
+            facts = {
+                "harness": self.harness.id,
+                "purpose": self.purpose,
+                "level": evaluation.level,
+                "n": len(missing),
+                "seconds": round(time.monotonic() - started, 3),
+            }
             await self.lab.store.add_event(self.lab.run_id, "evaluated", facts)
         return evaluation
 

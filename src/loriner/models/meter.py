@@ -10,6 +10,8 @@ from loriner.errors import BudgetReached
 from loriner.models.base import Model, ModelReply, ModelRequest
 from loriner.records import Usage
 
+CHARACTERS_PER_TOKEN = 4.0
+"""Of English text, roughly."""
 GRACE_S = 60.0
 """How long a call under way may go on once the minutes are over: enough for a reply that is coming."""
 
@@ -33,16 +35,37 @@ class Budget:
                 raise ValueError(f"{name} = {cap}: expected 0 or more")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """What work that is still to be done is expected to take, in the units of a budget."""
+
+    trials: float = 0.0
+    calls: float = 0.0
+    tokens: float = 0.0
+    usd: float = 0.0
+    minutes: float = 0.0
+
+    def __add__(self, other: Need) -> Need:
+        mine, its = asdict(self), asdict(other)
+        return Need(**{name: mine[name] + its[name] for name in mine})
+
+    def __mul__(self, times: float) -> Need:
+        return Need(**{name: each * times for name, each in asdict(self).items()})
+
+
 class Meter:
     """Adds up what all the models that share it spend.
 
     Calls are counted as they are sent, so their cap is exact. Tokens and money are known once a call is
-    done: they can pass their cap by what was in flight. Time can pass it by `GRACE_S`.
+    done: they can pass their cap by what was in flight, but while room is kept, a call is sent only where
+    what is expected of it and of those in flight fits beside that room. Time can pass its cap by `GRACE_S`.
     """
 
     def __init__(self, budget: Budget | None = None) -> None:
         self._budget = budget or Budget()
         self._usage = Usage()
+        self._kept = Need()
+        self._flying = 0.0
         self._n_sent = 0
         self._n_trials = 0
         self._started = time.monotonic()
@@ -63,34 +86,51 @@ class Meter:
         self._n_sent += usage.calls
         self._n_trials += n_trials
 
+    def keep(self, need: Need) -> None:
+        """From now on every cap leaves room for so much; it takes the place of what was kept before."""
+        self._kept = need
+
     def begin_trial(self) -> None:
         """Counts one trial that is about to run, or raises `BudgetReached`."""
-        _stop_at(self._budget.trials, self._n_trials, "trials")
+        _stop_at(self._budget.trials, self._n_trials, self._kept.trials, "trials")
         self._n_trials += 1
 
-    def check(self) -> None:
-        """Raises `BudgetReached` if no further call may be sent."""
-        budget, usage = self._budget, self._usage
+    def check(self, tokens: float = 0.0) -> None:
+        """Raises `BudgetReached` if no further call, expected to take so many tokens, may be sent."""
+        budget, usage, kept = self._budget, self._usage, self._kept
         if budget.usd is not None and usage.usd is None:
             raise BudgetReached(
                 f"the cap of ${budget.usd:g} cannot be kept: a call of this run has no known price. "
                 "Set the model's price, or cap tokens instead"
             )
-        _stop_at(budget.calls, self._n_sent, "calls")
-        _stop_at(budget.tokens, usage.prompt_tokens + usage.completion_tokens, "tokens")
-        _stop_at(budget.usd, usage.usd or 0.0, "US dollars")
-        _stop_at(budget.minutes, self.minutes, "minutes")
+        spent, usd = usage.prompt_tokens + usage.completion_tokens, usage.usd or 0.0
+        ahead = self._flying + tokens
+        _stop_at(budget.calls, self._n_sent, kept.calls, "calls")
+        _stop_at(budget.tokens, spent, kept.tokens, "tokens", ahead)
+        _stop_at(budget.usd, usd, kept.usd, "US dollars", ahead * usd / max(1, spent))
+        _stop_at(budget.minutes, self.minutes, kept.minutes, "minutes")
 
     @property
     def patience_s(self) -> float | None:
         """How long a call that is sent now may take; None without a cap on minutes."""
         cap = self._budget.minutes
-        return None if cap is None else max(cap - self.minutes, 0.0) * 60 + GRACE_S
+        return None if cap is None else max(cap - self._kept.minutes - self.minutes, 0.0) * 60 + GRACE_S
 
-    def send(self) -> None:
-        """Counts one call that is about to be sent, or raises `BudgetReached`."""
-        self.check()
+    def send(self, tokens: float = 0.0) -> None:
+        """Counts one call that is about to be sent and to take so many tokens, or raises `BudgetReached`."""
+        self.check(tokens)
         self._n_sent += 1
+        self._flying += tokens
+
+    def expected(self, request: ModelRequest) -> float:
+        """Tokens that a call may take: those of its prompt, and the mean of the replies so far."""
+        length = sum(len(message.content) for message in request.messages)
+        replies = self._usage.completion_tokens / max(1, self._usage.calls)
+        return length / CHARACTERS_PER_TOKEN + replies
+
+    def landed(self, tokens: float) -> None:
+        """What was expected of a sent call is in flight no more."""
+        self._flying -= tokens
 
     def done(self, reply: ModelReply) -> None:
         """Counts what a sent call cost. A reply from a cache gives the call back."""
@@ -127,7 +167,8 @@ class MeteredModel:
         Raises:
             BudgetReached: a cap is reached and nothing was sent, or the minutes ended while nothing came.
         """
-        self._meter.send()
+        expected = self._meter.expected(request)
+        self._meter.send(expected)
         started = time.monotonic()
         try:
             async with asyncio.timeout(self._meter.patience_s) as patience:
@@ -137,6 +178,8 @@ class MeteredModel:
             if patience.expired():
                 self._meter.check()
             raise
+        finally:
+            self._meter.landed(expected)
         self._meter.done(reply)
         return reply
 
@@ -144,8 +187,8 @@ class MeteredModel:
         await self._inner.close()
 
 
-def _stop_at(cap: float | None, spent: float, unit: str) -> None:
-    if cap is not None and spent >= cap:
-        raise BudgetReached(
-            f"the budget of {cap:,.6g} {unit} is reached ({spent:,.6g} spent); raise it to go on"
-        )
+def _stop_at(cap: float | None, spent: float, kept: float, unit: str, ahead: float = 0.0) -> None:
+    if cap is None or (spent < cap - kept and not (kept and spent + ahead > cap - kept)):
+        return
+    room = f", {kept:,.3g} kept for the sealed questions" if kept else ""
+    raise BudgetReached(f"the budget of {cap:,.6g} {unit} is reached ({spent:,.6g} spent{room})")

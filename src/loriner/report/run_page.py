@@ -8,7 +8,7 @@ from loriner.report.page import Page
 from loriner.report.results import by_round, faults, questions, standings
 from loriner.report.revisions import changes, invalid, structure, tried
 from loriner.report.text import line
-from loriner.report.verdicts import bottleneck, looks, luck, outcome, unconfirmed
+from loriner.report.verdicts import bottleneck, looks, luck, outcome
 
 
 def episode_page(episode: Episode) -> Page:
@@ -18,7 +18,6 @@ def episode_page(episode: Episode) -> Page:
         episode.plateau.verdict if episode.plateau else "",
         bottleneck(best) if best and best.grade else "",
         luck(best) if best else "",
-        unconfirmed(episode),
         looks(episode) if episode.rounds else "",
         f"The search ended: {line(episode.stopped)}." if episode.stopped else "",
     ]

@@ -28,7 +28,11 @@ def difference_text(each: Interval) -> str:
 
 
 def outcome(episode: Episode) -> str:
-    """The verdict on an episode in one sentence."""
+    """The verdict on an episode in a sentence, and in another one what led and was not confirmed."""
+    return " ".join(each for each in (_verdict(episode), unconfirmed(episode)) if each)
+
+
+def _verdict(episode: Episode) -> str:
     if episode.status == "running":
         return _so_far(episode)
     seed, best = episode.seed, episode.best
@@ -58,7 +62,7 @@ def outcome(episode: Episode) -> str:
 
 
 def bottleneck(standing: Standing) -> str:
-    """What stands between the program and a better score, and whether more revision can help."""
+    """What was seen in most of the wrong grade trials."""
     counts = Counter({Fault(fault): n for fault, n in standing.faults.items()})
     return diagnosed(Profile(len(standing.grade), counts, {}))
 
@@ -96,8 +100,8 @@ def looks(episode: Episode) -> str:
         n = plan["rounds"] * plan["candidates"]
         return f"The rule {plan['accept']} asks for no evidence: over {n} looks a gain by luck is likely."
     return (
-        f"The leader of each of up to {plan['rounds']} rounds was tested, and the level of 0.05 was spent over "
-        "these tests: luck alone is accepted in at most 1 run of 20."
+        f"The leader of each of up to {plan['rounds']} rounds was tested, and the level of 0.05 was spent "
+        "over these tests: luck alone is accepted in at most 1 run of 20."
     )
 
 

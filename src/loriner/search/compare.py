@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from math import comb
 from typing import Any, Literal, get_args
 
-from loriner.errors import ConfigError
+from loriner.errors import BudgetReached, ConfigError
 from loriner.evaluation.evaluator import Evaluator, Observer, silent
 from loriner.models.base import Model
 from loriner.records import Evaluation, Harness, Question
@@ -134,9 +134,12 @@ class _Contest:
         proposer = self.opened.proposer(self.opened.settings.adapt.proposer)
         plan = self._plan(mode, allowance, reference)
         async with self._arm(mode, allowance) as lab:
-            return await adapt(
+            found = await adapt(
                 self.entry.task, self.entry.seed, lab, proposer, plan=plan, registry=self.opened.registry
             )
+            if found.stopped.reason == "budget":  # an arm that was cut short can be compared with none
+                raise BudgetReached(found.stopped.why)
+            return found
 
     async def _sample(self, allowance: Allowance, reference: Adaptation | None) -> None:
         """Majority vote over samples of the seed program on the test questions, for what a search was given.

@@ -6,8 +6,9 @@ Records only; `adapt` is the walk that fills them.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from loriner.records import Evaluation, Fault, Harness, Rollout
 from loriner.search.acceptance import Schedule, never_accepts, schedule
@@ -28,7 +29,7 @@ class Plan:
     """What a round revises: the version accepted last, or always the seed, with no memory of other rounds."""
     feedback: int = 16
     """Feedback questions that a round shows: the next ones of the split, and more while all are right."""
-    grade: int = 32
+    grade: int = 128
     """Grade questions, at most: those that a candidate may be scored on."""
     test: int = 64
     """Test questions, at most; 0 leave the test split sealed."""
@@ -57,6 +58,12 @@ class Plan:
         if self.revise == "current":
             return "sequential"
         return "best-of-n" if self.oracle else "independent"
+
+
+def planned(told: Mapping[str, Any]) -> Plan:
+    """The plan that a run told of when it began."""
+    allowance = told.get("allowance")
+    return Plan(**{**told, "allowance": None if allowance is None else Allowance(**allowance)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +125,8 @@ class Stop:
     reason: Reason
     why: str = ""
     """The figures behind the reason, in words."""
+    missing: tuple[str, ...] = ()
+    """What a cap kept from being scored, in words."""
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.why}" if self.why else self.reason

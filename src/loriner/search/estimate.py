@@ -1,13 +1,16 @@
-"""What a run would take, before a model is opened: trials, calls, tokens and money, at least and at most.
+"""What a run would take, before a model is opened: trials, calls, tokens, money and minutes.
 
-The counts of trials follow from the plan. What a trial asks is the program's affair and not known before: the
-rates below are assumptions, and are printed with the result.
+At least and at most follow from the plan, with assumptions on what a trial asks, which is the program's
+affair: they are printed with the result. What is likely takes the rates of earlier runs, if there are any.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 
 from loriner.config import ProposeTable, Settings
 from loriner.errors import ConfigError
@@ -15,7 +18,10 @@ from loriner.models.meter import Budget
 from loriner.models.named import price_named
 from loriner.models.prices import Price, cost
 from loriner.records import Question
+from loriner.search.course import Course
+from loriner.search.drawing import N_REDRAWS
 from loriner.search.episode import Plan
+from loriner.search.rates import assumed, of_earlier_runs
 from loriner.tasks.base import SPLITS, Task
 
 
@@ -31,6 +37,9 @@ class Range:
 
     def __mul__(self, other: Range) -> Range:
         return Range(self.low * other.low, self.high * other.high)
+
+    def times(self, rate: float) -> Range:
+        return Range(self.low * rate, self.high * rate)
 
 
 CALLS_PER_TRIAL = Range(1, 5)
@@ -52,9 +61,40 @@ ASSUMED = {
 }
 
 
+WIDTH = 4.0
+"""What is likely at most is not more than so many times what is likely at least."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Likely:
+    """What a run takes as a rule."""
+
+    trials: Range
+    calls: Range
+    prompt_tokens: Range
+    completion_tokens: Range
+    usd: Range | None
+    """None where a price is unknown."""
+    minutes: Range | None
+    """None where no earlier run has timed the solver."""
+    source: str
+    """Where the rates are from, in words."""
+
+    def __add__(self, other: Likely) -> Likely:
+        return Likely(
+            trials=self.trials + other.trials,
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            usd=None if self.usd is None or other.usd is None else self.usd + other.usd,
+            minutes=None if self.minutes is None or other.minutes is None else self.minutes + other.minutes,
+            source=self.source if self.source == other.source else f"{self.source}; {other.source}",
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Least:
-    """The smallest caps that leave room for the seed's scores and one revision."""
+    """The smallest caps that leave room for one revision and the sealed scores of seed and best."""
 
     trials: int
     calls: int
@@ -71,6 +111,8 @@ class Estimate:
     completion_tokens: Range
     usd: Range | None
     """None where a price is unknown."""
+    likely: Likely | None = None
+    """None for a comparison."""
     least: Least | None = None
     """None for a run that has no revisions."""
     warnings: tuple[str, ...] = ()
@@ -84,37 +126,62 @@ def of_adaptation(settings: Settings, task: Task, plan: Plan) -> Estimate:
         ConfigError: a cap leaves no room for one revision, or money is capped and a price is unknown.
     """
     feedback, grade, test = (_n(task.questions(split), getattr(plan, split)) for split in SPLITS)
+    course = Course(plan, {"feedback": len(task.questions("feedback")), "grade": grade, "test": test})
     asks = settings.adapt.proposer != "catalogue"
-    least = Least(trials=2 * grade + feedback, calls=2 * grade + feedback + asks)
-    _require_workable(settings.budget, least, f"{grade} grade and {feedback} feedback questions")
+    needed = 2 * grade + feedback + 2 * test
+    least = Least(trials=needed, calls=needed + asks)
+    _require_workable(settings.budget, least, f"{feedback} feedback, {grade} grade and {test} sealed")
     require_priced(settings)
-    # Grade questions are sampled twice for seed and best: to choose, and afresh at the end.
-    search = plan.rounds * (feedback + plan.candidates * grade)
-    trials = Range(2 * grade + test, 3 * grade + 2 * test + search)
-    completions = Range(0, plan.n_looks if asks else 0)
+    completions = Range(0, plan.n_looks * (1 + N_REDRAWS) if asks else 0)
     shown = [question for split in SPLITS for question in task.questions(split)[: getattr(plan, split)]]
     hopeless = plan.never_accepts(grade)
-    found = _summed(settings, trials, shown, completions, least)
-    return replace(found, warnings=(hopeless,)) if hopeless else found
+    found = _summed(settings, _bounds(course), shown, completions, least)
+    written = Range(plan.candidates, plan.n_looks) if asks else Range(0, 0)
+    likely = _likely(settings, task.name, _as_a_rule(course), shown, written)
+    return replace(found, likely=likely, warnings=(hopeless,) if hopeless else ())
 
 
-def of_evaluation(settings: Settings, questions: Sequence[Question]) -> Estimate:
-    """What scoring a harness on these questions would take. Raises as `of_adaptation`, for the price."""
+def _bounds(course: Course) -> Range:
+    """Trials from a seed that is right at once to a version accepted in each round, and a third program."""
+    rounds, n = course.plan.rounds, course.n
+    least = course.first + course.window + course.ending(1, course.first)
+    most = n["grade"] + rounds * (n["feedback"] + course.contested) + course.ending(3, n["grade"])
+    return Range(least, most)
+
+
+def _as_a_rule(course: Course) -> Range:
+    """Trials of a search that ends after a third of its rounds, to one that walks them all.
+
+    Most leaders are refused early: at most, one round in three takes its leader through all questions.
+    """
+    rounds, n = course.plan.rounds, course.n
+    refused, contested = course.window + course.chosen, course.window + course.contested
+    least = course.first + math.ceil(rounds / 3) * refused + course.ending(1, course.first)
+    often = math.ceil(rounds / 3)
+    most = course.first + (rounds - often) * refused + often * contested + course.ending(2, n["grade"])
+    return Range(max(least, most / WIDTH), most)
+
+
+def of_evaluation(settings: Settings, task: str, questions: Sequence[Question]) -> Estimate:
+    """What scoring a harness on these questions of a task would take. Raises as `of_adaptation`."""
     require_priced(settings)
     n = len(questions) * settings.evaluate.samples
-    return _summed(settings, Range(n, n), questions, Range(0, 0), None)
+    likely = _likely(settings, task, Range(n, n), questions, Range(0, 0))
+    return replace(_summed(settings, Range(n, n), questions, Range(0, 0), None), likely=likely)
 
 
 def total(parts: Sequence[Estimate]) -> Estimate:
     """What several runs would take together."""
     nothing = Range(0, 0)
     usd = [each.usd for each in parts if each.usd is not None]
+    likely = [each.likely for each in parts if each.likely is not None]
     return Estimate(
         trials=sum((each.trials for each in parts), nothing),
         calls=sum((each.calls for each in parts), nothing),
         prompt_tokens=sum((each.prompt_tokens for each in parts), nothing),
         completion_tokens=sum((each.completion_tokens for each in parts), nothing),
         usd=sum(usd, nothing) if len(usd) == len(parts) else None,
+        likely=reduce(add, likely) if likely else None,
         warnings=tuple(dict.fromkeys(warning for each in parts for warning in each.warnings)),
     )
 
@@ -133,6 +200,30 @@ def of_comparison(episodes: Sequence[Estimate], n_arms: int) -> Estimate:
         completion_tokens=one.completion_tokens * share,
         usd=None if one.usd is None else one.usd * share,
         warnings=one.warnings,
+    )
+
+
+def _likely(
+    settings: Settings, task: str, trials: Range, questions: Sequence[Question], completions: Range
+) -> Likely:
+    length = sum(len(question.text) for question in questions) / max(1, len(questions))
+    rates = of_earlier_runs(settings, task) or assumed(length)
+    solver, proposer = _prices(settings)
+    prompt, reply = trials.times(rates.prompt_tokens), trials.times(rates.completion_tokens)
+    table = settings.propose
+    asked, written = (
+        completions.times(table.prompt_tokens / 2),
+        completions.times(table.completion_tokens / 4),
+    )
+    bills = [_usd(solver, prompt, reply), _usd(proposer, asked, written)]
+    return Likely(
+        trials=trials,
+        calls=trials.times(rates.calls) + completions,
+        prompt_tokens=prompt + asked,
+        completion_tokens=reply + written,
+        usd=None if bills[0] is None or bills[1] is None else bills[0] + bills[1],
+        minutes=None if rates.seconds is None else trials.times(rates.seconds / 60),
+        source=rates.source,
     )
 
 
@@ -194,8 +285,8 @@ def _require_workable(budget: Budget, least: Least, of: str) -> None:
     ):
         if cap is not None and cap < needed:
             raise ConfigError(
-                f"--max-{name} {cap} fits no revision: to score the seed and one revision ({of}) takes "
-                f"{needed} {name} at least. Give --max-{name} {needed} or more, or fewer questions"
+                f"--max-{name} {cap} fits no revision: to score the seed and one revision ({of} questions) "
+                f"takes {needed} {name} at least. Give --max-{name} {needed} or more, or fewer questions"
             )
 
 

@@ -113,6 +113,9 @@ def trail(store: Store, run_id: str) -> Trail:
     """The trail of a run; empty for a run that is no adaptation."""
     events: dict[str, list[Mapping[str, Any]]] = {kind: [] for kind in _KINDS.values()}
     for event in store.events(run_id):
+        if event.kind == "start":  # walked again: what an earlier session ended with stands no more
+            events["stood"].clear()
+            events["stopped"].clear()
         events.get(event.kind, []).append(event.data)
     rounds = {each.number: each for each in map(_round, events["round"])}
     arms = {(arm.task, arm.mode, arm.seed): arm for arm in (Arm(**each) for each in events["arm"])}

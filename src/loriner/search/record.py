@@ -63,6 +63,7 @@ class Record:
             copied_scores=beside.copied_scores,
         )
         await self._tell(told)
+        self.lab.observe("start", run_id=self.lab.run_id, start=told)
         return told
 
     async def round(self, made: Round, parent: Harness, current: Harness, n_calls: int) -> None:

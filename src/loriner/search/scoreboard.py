@@ -1,42 +1,34 @@
-"""A sheet of scores: several harnesses on several tasks, all trials in one run that can be resumed.
+"""A scoreboard: harnesses on tasks, one of each or many, all trials in one run that can be resumed.
 
 A task that does not open, or breaks while it is scored, says so in its own cells; the others lose nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from loriner.config import changed
 from loriner.errors import ConfigError, HarnessError, LorinerError, TaskError
 from loriner.evaluation.baselines import baselines
-from loriner.evaluation.evaluator import Evaluator
+from loriner.evaluation.evaluator import Evaluator, Observer, silent
 from loriner.records import Call, Evaluation, Harness, Question, Trial, Usage
+from loriner.search.allowance import usage_of
+from loriner.search.board import OWN_SEED, Board
+from loriner.search.estimate import require_priced
 from loriner.statistics import Interval, interval, stratified
-from loriner.tasks.base import Split, Task
-from loriner.workspace import Workspace, task_of
-
-OWN_SEED = "seed"
-"""Stands for each task's own seed harness."""
+from loriner.store.database import Store
+from loriner.tasks.base import Task
+from loriner.workspace import Workspace, named, task_of
 
 _OF_ONE_TASK = (TaskError, ConfigError, HarnessError)
 """What is told in a cell; everything else (an endpoint down, a budget reached) stops the run."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What a sheet holds."""
-
-    suite: str
-    """What was asked for, in the person's words."""
-    tasks: tuple[str, ...]
-    harnesses: tuple[str, ...] = (OWN_SEED,)
-    """Names of harnesses: `library:NAME`, files, versions (`best` is each task's own best), or `seed`."""
-    split: Split = "grade"
-    limit: int | None = None
-    """Questions of a task at most."""
-    samples: int = 1
+EVERY_TASK = ""
+"""Stands for all tasks, where a name means the same harness on each."""
+_Programs = dict[tuple[str, str], str]
+"""The ids of the harnesses that a run began with, by task and by name as asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +62,9 @@ class Cell:
     """One harness on one task."""
 
     asked: str
-    """The task as the plan names it."""
+    """The task as the board names it."""
     harness: str
-    """As the plan names it."""
+    """As the board names it."""
     task: str
     """The task's own name; `asked` where it does not open."""
     evaluation: Evaluation | None = None
@@ -108,17 +100,24 @@ class Cell:
     @property
     def usage(self) -> Usage:
         """What its trials asked of the solver; a reply from the cache counts as a call that cost nothing."""
-        return sum((_usage(call) for call in self.calls), Usage())
+        return usage_of(self.calls)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sheet:
-    """All cells, by task and then harness, in the order of the plan."""
+class Scoreboard:
+    """All cells, by task and then harness, in the order of the board."""
 
     run_id: str
     solver: str
-    plan: Plan
+    board: Board
     cells: tuple[Cell, ...]
+    spent: Usage = field(default_factory=Usage)
+    """By the run: a reply from the cache cost nothing and is not counted."""
+
+    @property
+    def name(self) -> str:
+        """What was asked for; of a single task, its own name."""
+        return self.cells[0].task if self.board.single else self.board.suite
 
     def of(self, harness: str) -> list[Cell]:
         """The cells of a harness, one a task."""
@@ -129,29 +128,106 @@ class Sheet:
         groups = [cell.scores for cell in self.of(harness) if cell.scores]
         return stratified(groups) if groups else None
 
+    def reaches(self, bar: float) -> bool:
+        """Whether every harness has a mean, and none is below the bar."""
+        means = [self.mean(name) for name in self.board.harnesses]
+        return all(found is not None and found.mean >= bar for found in means)
+
+    @property
+    def trials(self) -> list[Trial]:
+        return [trial for cell in self.cells for trial in cell.trials]
+
     @property
     def errors(self) -> dict[str, LorinerError]:
         """Why something was not scored, by task as asked."""
         return {cell.asked: cell.error for cell in self.cells if cell.error}
 
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What the run's row keeps of it."""
+        means = {name: found.mean for name in self.board.harnesses if (found := self.mean(name))}
+        facts: dict[str, Any] = {"task": self.name, "means": means, "not scored": sorted(self.errors)}
+        if self.board.single and (evaluation := self.cells[0].evaluation):
+            facts |= {"harness": evaluation.harness_id, "score": evaluation.mean_score}
+        return facts
 
-async def fill(opened: Workspace, plan: Plan, lab: Evaluator) -> Sheet:
-    """The sheet of a plan. What the store holds of the run already is not run again.
+
+async def fill(
+    opened: Workspace,
+    board: Board,
+    observe: Observer = silent,
+    *,
+    resume: str | None = None,
+    replay: str | None = None,
+    anew: bool = False,
+) -> Scoreboard:
+    """The scoreboard of a board, as a run. Of a run that is resumed, what the store holds is not run again.
+
+    A run that is resumed or replayed keeps the programs that it began with, whatever became of the file, the
+    tag or the best version; with `anew` a replay takes what the names stand for now.
 
     Raises:
         HarnessError: a harness of the library, or a file, is none.
         TaskError: no task could be scored; the message is that of the first.
+        ConfigError: no solver is named, or money is capped and its price is unknown.
         LorinerError: as `Evaluator.evaluate`.
     """
-    for name in plan.harnesses:
-        if name.startswith("library:") or name.endswith(".py"):
-            opened.harness(name)
-    opened_as: dict[str, str] = {}
-    cells = [cell for task in plan.tasks for cell in await _Row(opened, plan, lab, task, opened_as).cells()]
-    sheet = Sheet(run_id=lab.run_id, solver=lab.solver.name, plan=plan, cells=tuple(cells))
-    if all(cell.error for cell in cells):
-        raise next(iter(sheet.errors.values()))
-    return sheet
+    settings = opened.settings
+    require_priced(settings)
+    parent = None if replay is None else opened.replay(replay)
+    solver = opened.model(named(settings.adapt.solver, "solver", "--solver"))
+    known = _programs(opened.store, resume or (None if anew else parent))
+    shared = _shared(opened, board, known)
+    rows = [_Row(opened, board, task, known, shared) for task in board.tasks]
+    try:
+        if len(rows) == 1:
+            rows[0].require()  # a mistyped name leaves no run behind
+        with opened.run("evaluate", resume=resume, parent=parent) as (run_id, summary):
+            lab = opened.evaluator(run_id, solver, observe)
+            for name, harness in shared.items():
+                await _note(lab, EVERY_TASK, name, harness)
+            cells = await _cells(rows, lab)
+            filled = Scoreboard(run_id=run_id, solver=solver.name, board=board, cells=cells)
+            if all(cell.error for cell in cells):
+                raise next(iter(filled.errors.values()))
+            summary |= filled.summary
+    finally:
+        for row in rows:
+            await row.close()
+    return replace(filled, spent=opened.store.spent(run_id))
+
+
+def _shared(opened: Workspace, board: Board, known: _Programs) -> dict[str, Harness]:
+    """The harnesses whose names mean the same on every task, by name: files, and those of the library.
+
+    Raises:
+        HarnessError: one of them is none.
+    """
+    return {
+        name: opened.harness(known.get((EVERY_TASK, name), name))
+        for name in board.harnesses
+        if (EVERY_TASK, name) in known or name.startswith("library:") or name.endswith(".py")
+    }
+
+
+def _programs(store: Store, run: str | None) -> _Programs:
+    told = [] if run is None else store.events(store.run(run).id, "harness")
+    return {(each.data["task"], each.data["asked"]): each.data["harness"] for each in told}
+
+
+async def _note(lab: Evaluator, task: str, name: str, harness: Harness) -> None:
+    """Has the run keep which program the name stands for on the task, once."""
+    if (task, name) not in _programs(lab.store, lab.run_id):
+        await lab.store.add_harness(harness)
+        facts = {"task": task, "asked": name, "harness": harness.id}
+        await lab.store.add_event(lab.run_id, "harness", facts)
+
+
+async def _cells(rows: Sequence[_Row], lab: Evaluator) -> tuple[Cell, ...]:
+    """The cells of all rows. No two rows may be of one task: trials are known by its name."""
+    asked_as: dict[str, str] = {}
+    cells = [cell for row in rows for cell in await row.cells(lab, asked_as)]
+    return tuple(cells)
 
 
 @dataclass(slots=True)
@@ -159,49 +235,68 @@ class _Row:
     """All harnesses on one task."""
 
     opened: Workspace
-    plan: Plan
-    lab: Evaluator
+    board: Board
     asked: str
-    opened_as: dict[str, str]
-    """What each task so far was asked for as, by its own name: trials are known by that."""
-    questions: Sequence[Question] = field(default_factory=list)
+    known: _Programs
+    shared: Mapping[str, Harness]
+    task: Task | None = None
+    """While it is open."""
+    questions: Sequence[Question] = ()
+    found: dict[str, Harness | LorinerError] = field(default_factory=dict)
+    """By name as asked; or why there is no such harness for this task."""
 
-    async def cells(self) -> list[Cell]:
-        try:
-            task = task_of(changed(self.opened.settings, adapt={"task": self.asked}))
-            try:
-                self._require_own_name(task)
-                self.questions = task.questions(self.plan.split)[: self.plan.limit]
-                baseline = await self._baseline(task)
-                return [await self._cell(task, baseline, each) for each in self.plan.harnesses]
-            finally:
-                await task.close()
-        except _OF_ONE_TASK as error:
-            self.lab.observe("note", text=f"{self.asked}: {error}")
-            return [self._failed(each, error) for each in self.plan.harnesses]
+    def open(self) -> Task:
+        """The task, with its questions and harnesses found. Raises as `_OF_ONE_TASK`."""
+        if self.task is None:
+            self.task = task_of(changed(self.opened.settings, adapt={"task": self.asked}))
+            self.questions = self.task.questions(self.board.split)[: self.board.limit]
+            self.found = {name: self._find(self.task, name) for name in self.board.harnesses}
+        return self.task
 
-    async def _cell(self, task: Task, baseline: Baseline, name: str) -> Cell:
+    def require(self) -> None:
+        """Raises, as `open`, what would leave every cell empty."""
+        self.open()
+        errors = [each for each in self.found.values() if isinstance(each, LorinerError)]
+        if len(errors) == len(self.found):
+            raise errors[0]
+
+    async def cells(self, lab: Evaluator, asked_as: dict[str, str]) -> list[Cell]:
         try:
-            harness = self._harness(task, name)
+            task = self.open()
+            self._require_own_name(task, asked_as)
+            baseline = await self._baseline(task)
+            return [await self._cell(lab, task, baseline, name) for name in self.board.harnesses]
         except _OF_ONE_TASK as error:
-            self.lab.observe("note", text=f"{self.asked}, {name}: {error}")
-            return self._failed(name, error)
-        evaluation = await self.lab.evaluate(
-            task,
-            harness,
-            self.questions,
-            purpose=self.plan.split,
-            samples=self.plan.samples,
+            self._say(lab, f"{self.asked}: {error}")
+            return [self._failed(name, error) for name in self.board.harnesses]
+        finally:
+            await self.close()
+
+    async def _cell(self, lab: Evaluator, task: Task, baseline: Baseline, name: str) -> Cell:
+        harness = self.found[name]
+        if isinstance(harness, LorinerError):
+            self._say(lab, f"{self.asked}, {name}: {harness}")
+            return self._failed(name, harness)
+        if name not in self.shared:
+            await _note(lab, task.name, name, harness)
+        evaluation = await lab.evaluate(
+            task, harness, self.questions, purpose=self.board.split, samples=self.board.samples
         )
         return Cell(asked=self.asked, harness=name, task=task.name, evaluation=evaluation, baseline=baseline)
 
-    def _require_own_name(self, task: Task) -> None:
-        other = self.opened_as.setdefault(task.name, self.asked)
+    def _require_own_name(self, task: Task, asked_as: dict[str, str]) -> None:
+        other = asked_as.setdefault(task.name, self.asked)
         if other != self.asked:
             raise TaskError(f"{other} and {self.asked} are both called {task.name}: rename one of them")
 
-    def _harness(self, task: Task, name: str) -> Harness:
-        return self.opened.harness(f"library:{task.seed_harness}" if name == OWN_SEED else name, task.name)
+    def _find(self, task: Task, name: str) -> Harness | LorinerError:
+        if name in self.shared:
+            return self.shared[name]
+        own = f"library:{task.seed_harness}" if name == OWN_SEED else name
+        try:
+            return self.opened.harness(self.known.get((task.name, name), own), task.name)
+        except _OF_ONE_TASK as error:
+            return error
 
     async def _baseline(self, task: Task) -> Baseline:
         try:
@@ -215,19 +310,20 @@ class _Row:
             copied_scores=tuple(found.copied_scores.values()),
         )
 
+    def _say(self, lab: Evaluator, text: str) -> None:
+        """Tells of an error while other cells are scored; that of a lone cell is what the run ends with."""
+        if len(self.board.tasks) * len(self.board.harnesses) > 1:
+            lab.observe("note", text=text)
+
     def _failed(self, harness: str, error: LorinerError) -> Cell:
         return Cell(asked=self.asked, harness=harness, task=self.asked, error=error)
+
+    async def close(self) -> None:
+        """Closes the task, if it is open."""
+        if self.task is not None:
+            await self.task.close()
+            self.task = None
 
 
 def _whole(trial: Trial) -> Trial:
     return trial if trial.score is None else replace(trial, score=float(trial.score >= 1.0))
-
-
-def _usage(call: Call) -> Usage:
-    return Usage(
-        calls=1,
-        prompt_tokens=call.prompt_tokens,
-        completion_tokens=call.completion_tokens,
-        usd=call.usd,
-        seconds=call.seconds,
-    )

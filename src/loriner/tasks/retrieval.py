@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,16 +75,23 @@ def search_tool(index: Bm25) -> Tool:
     return search
 
 
-def _tokenise(texts: list[str]) -> list[list[str]]:
+def _bm25s() -> Any:
+    """The library, with JAX kept on the CPU.
+
+    Where JAX is installed it is started with the library, and would take most of a GPU's memory for nothing.
+    """
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
     import bm25s
 
-    tokens: list[list[str]] = bm25s.tokenize(texts, stopwords="en", return_ids=False, show_progress=False)
+    return bm25s
+
+
+def _tokenise(texts: list[str]) -> list[list[str]]:
+    tokens: list[list[str]] = _bm25s().tokenize(texts, stopwords="en", return_ids=False, show_progress=False)
     return tokens
 
 
 def _index(tokens: list[list[str]]) -> Any:
-    import bm25s
-
-    index = bm25s.BM25()
+    index = _bm25s().BM25()
     index.index(tokens, show_progress=False)
     return index

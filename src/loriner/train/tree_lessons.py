@@ -68,10 +68,14 @@ def weighed(found: Sequence[Lesson], max_share: float) -> list[Lesson]:
 
 
 def _later_first(found: Sequence[Lesson]) -> list[Lesson]:
-    """The lessons with no more of the first round than of all later ones; those that gain most stay."""
+    """The lessons with no more of the first round than of all later ones; those that gain most stay.
+
+    Where there are no later ones at all, nothing is weighed.
+    """
     kept = [each for each in found if not each.dropped]
     first = [each for each in kept if depth_of(each) == 1]
-    n_over = len(first) - (len(kept) - len(first))
+    n_later = len(kept) - len(first)
+    n_over = len(first) - n_later if n_later else 0
     least = sorted(first, key=lambda each: (each.after or 0.0) - (each.before or 0.0))[: max(0, n_over)]
     over = {id(each) for each in least}
     return [replace(each, dropped="first_round_full") if id(each) in over else each for each in found]

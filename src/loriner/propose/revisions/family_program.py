@@ -10,7 +10,7 @@ from loriner.propose.revisions.around import CODE, SAME, around
 from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
 from loriner.records import Fault
 
-COMPUTED = {"integer": 1.0, "number": 1.0, "line": 0.8, "text": 0.8, "date": 0.6, "choice": 0.6, "json": 0.3}
+COMPUTED = {"integer": 1.0, "number": 1.0, "line": 0.8, "text": 0.8, "date": 0.6, "choice": 0.4, "json": 0.3}
 """How far answers of a shape follow from the question by a rule."""
 _ROOM = 7_000
 """Characters of the examples in one request: two thousand tokens and a bit."""

@@ -93,7 +93,7 @@ def _followed(source: str, facts: Facts) -> str | None:
 
 
 def _read(facts: Facts) -> float:
-    return facts.share(Fault.NOT_RETRIEVED, *UNKNOWN, Fault.EXTRACTION, Fault.FORMAT)
+    return 0.85 * facts.share(Fault.NOT_RETRIEVED, *UNKNOWN, Fault.EXTRACTION, Fault.FORMAT)
 
 
 _SEARCH = ("search",)

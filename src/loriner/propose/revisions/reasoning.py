@@ -185,7 +185,7 @@ ENTRIES = (
         "reason_then_answer",
         "Let the model reason at length first, and take the answer from that in a call of its own.",
         _then_answer,
-        lambda facts: 0.42 * _reasoned(facts, Fault.EXTRACTION),
+        lambda facts: 0.37 * _reasoned(facts, Fault.EXTRACTION),
     ),
     Entry(
         "state_by_state",

@@ -1,0 +1,130 @@
+"""What is at work in a run, and how long it will still take: the figures behind the line that moves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from loriner.search.course import Course
+
+NAME_LENGTH = 40
+N_TIMED = 3
+"""Trials after which the first estimate is said: those with which every evaluation begins."""
+N_AT_ONCE = 8
+"""Trials that an endpoint takes at once, where the first ones do not wait for each other."""
+
+
+@dataclass(slots=True)
+class Work:
+    """Follows the events of a run."""
+
+    clock: Callable[[], float] = time.monotonic
+    names: dict[str, str] = field(default_factory=dict)
+    """What a program is called, by its id."""
+    course: Course | None = None
+    """None for a run that is no adaptation."""
+    n_rounds: int = 0
+    """Rounds that are over."""
+    counts: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    """Trials done and asked for, by purpose and program, of each evaluation under way."""
+    now: tuple[str, str] = ("", "")
+    """The purpose and the program of the last trial."""
+    count: tuple[int, int] = (0, 0)
+    """Trials done and asked for of what is at work."""
+    left: int = 0
+    """Trials that may still follow, as of the last mark."""
+    n_trials: int = 0
+    started: float = 0.0
+    arrivals: list[float] = field(default_factory=list)
+
+    def heard(self, event: str, facts: Any) -> None:
+        """Takes note of an event."""
+        if event == "start":
+            self._begin(facts["start"])
+        elif event == "rollout" and facts["rollout"].candidate is not None:
+            self.names.setdefault(facts["rollout"].candidate.id, revision_name(facts["rollout"]))
+        elif event == "evaluating" and facts["n_missing"]:
+            self.started = self.started or self.clock()
+            self.counts[facts["purpose"], facts["harness"].id] = [0, facts["n_missing"]]
+        elif event == "trial":
+            self._step(facts["purpose"], facts["trial"])
+        elif event == "round":
+            self.n_rounds = facts["round"].number
+            self._mark()
+        elif event == "stopped" and self.course is not None:
+            self.left, self.course = self.course.ending(2, 0), None
+
+    def _begin(self, start: Any) -> None:
+        from loriner.search.course import Course
+        from loriner.search.episode import planned
+
+        self.names = {start.harness_id: "seed"}
+        self.course = Course(planned(start.plan), start.n_questions)
+        self.started = self.clock()
+        self.n_rounds = self.n_trials = 0
+        self.arrivals = []
+        self._mark()
+        self.left += self.course.n["grade"]
+
+    def _mark(self) -> None:
+        if self.course is not None:
+            self.left = self.course.ahead(self.course.plan.rounds - self.n_rounds)
+
+    def _step(self, purpose: str, trial: Any) -> None:
+        self.now = purpose, trial.harness_id
+        counts = self.counts.setdefault(self.now, [0, 1])
+        counts[0] += 1
+        self.count = counts[0], counts[1]
+        if counts[0] >= counts[1]:
+            self.counts.pop(self.now)
+        self.n_trials += 1
+        self.left = max(0, self.left - 1)
+        if len(self.arrivals) < N_TIMED and not any(call.cached for call in trial.calls):
+            self.arrivals.append(self.clock() - self.started)
+
+    @property
+    def name(self) -> str:
+        """What is at work: the seed, or a candidate by the name of its revision."""
+        return self.names.get(self.now[1], self.now[1][:8])
+
+    @property
+    def place(self) -> str:
+        """Where in the search it is; empty for a run that is no adaptation, and at its end."""
+        if self.course is None or self.now[0] == "test":
+            return ""
+        return f"round {min(self.n_rounds + 1, self.course.plan.rounds)}/{self.course.plan.rounds}"
+
+    def minutes_left(self) -> float | None:
+        """Minutes at most, at the pace so far; None before anything is known."""
+        if not self.n_trials or not self.left:
+            return None
+        return self.left * (self.clock() - self.started) / self.n_trials / 60
+
+    def first_minutes(self) -> float | None:
+        """Minutes at most by the first timed trials, once they are there; None at any other time.
+
+        Where each waited for the one before, the model answers one at a time; else it is taken to answer
+        `N_AT_ONCE`.
+        """
+        if self.course is None or len(self.arrivals) != N_TIMED or self.n_trials != N_TIMED:
+            return None
+        took = self.arrivals[-1]
+        one_by_one = took > 2 * self.arrivals[0]
+        return (self.left + N_TIMED) * took / (N_TIMED if one_by_one else N_AT_ONCE) / 60
+
+
+def revision_name(rollout: Any) -> str:
+    """The first line of a revision's note, shortened."""
+    note = rollout.revision.note.strip() if rollout.revision else ""
+    first = note.splitlines()[0].strip() if note else "(no words)"
+    return first if len(first) <= NAME_LENGTH else first[: NAME_LENGTH - 1].rstrip() + "…"
+
+
+def in_words(minutes: float) -> str:
+    """Such as `40 s`, `12 min` or `2.5 h`."""
+    if minutes < 1.5:
+        return f"{max(1, round(minutes * 60))} s"
+    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"

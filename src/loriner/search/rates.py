@@ -1,0 +1,84 @@
+"""What a trial took in earlier runs: the best guess at what one will take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loriner.config import Settings
+from loriner.models.meter import CHARACTERS_PER_TOKEN
+from loriner.records import Call
+from loriner.search.allowance import usage_of
+from loriner.store.connection import FILE_NAME
+from loriner.store.database import Store
+from loriner.store.runs import RunRow
+
+N_RUNS = 3
+"""Latest runs that are looked at."""
+N_TRIALS = 8
+"""Trials that a run must have, to tell anything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """Means of a trial, replies from the cache counted as if they had been asked for."""
+
+    calls: float
+    prompt_tokens: float
+    completion_tokens: float
+    seconds: float | None
+    """Wall time of a run by its trials; None where nothing was timed."""
+    source: str
+    """Where they are from, in words."""
+
+
+def assumed(characters: float) -> Rates:
+    """What is assumed of questions of so many characters, where no run is known."""
+    return Rates(
+        calls=1.0,
+        prompt_tokens=characters / CHARACTERS_PER_TOKEN + 60,
+        completion_tokens=64,
+        seconds=None,
+        source="one call a trial and replies of 64 tokens, as no run with this solver is known",
+    )
+
+
+def of_earlier_runs(settings: Settings, task: str) -> Rates | None:
+    """The rates of the latest runs with the same solver, those on the same task if there are any."""
+    if not (settings.home / FILE_NAME).is_file():
+        return None
+    store = Store.existing(settings.home)
+    try:
+        rows = [each for each in store.runs(200) if _solver(each) == settings.adapt.solver]
+        same = [each for each in rows if each.summary.get("task") == task]
+        what = f"on {task} " if same else ""
+        return _mean(store, (same or rows)[:N_RUNS], f"with this solver {what}".strip())
+    finally:
+        store.close()
+
+
+def _solver(row: RunRow) -> str | None:
+    found = row.config.get("adapt", {}).get("solver")
+    return found if row.command in ("adapt", "evaluate") else None
+
+
+def _mean(store: Store, rows: Sequence[RunRow], words: str) -> Rates | None:
+    calls, n_trials, n_timed, seconds, n_runs = list[Call](), 0, 0, 0.0, 0
+    for row in rows:
+        trials = store.trials(row.id, with_calls=True)
+        if len(trials) < N_TRIALS:
+            continue
+        its = [call for trial in trials for call in trial.calls if call.kind == "model"]
+        calls, n_trials, n_runs = calls + its, n_trials + len(trials), n_runs + 1
+        if 2 * sum(not call.cached for call in its) >= len(its):
+            n_timed, seconds = n_timed + len(trials), seconds + row.seconds
+    if not n_trials:
+        return None
+    used = usage_of(calls)
+    return Rates(
+        calls=used.calls / n_trials,
+        prompt_tokens=used.prompt_tokens / n_trials,
+        completion_tokens=used.completion_tokens / n_trials,
+        seconds=seconds / n_timed if n_timed else None,
+        source=f"the means of {n_runs} earlier run{'s' if n_runs > 1 else ''} {words}",
+    )

@@ -1,0 +1,36 @@
+"""What the caps of a run leave room for, so that what was found can be scored when one is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from loriner.evaluation.evaluator import Evaluator
+from loriner.models.meter import Need
+from loriner.records import Evaluation
+from loriner.search.allowance import usage_of
+
+
+def a_trial(lab: Evaluator, evaluation: Evaluation) -> Need:
+    """What one more trial of this program is expected to take: the mean of those it had.
+
+    A reply from the cache counts as one that is paid for: that the next is there too is not known.
+    """
+    calls = [call for trial in evaluation.trials for call in trial.calls if call.kind == "model"]
+    used, paid = usage_of(calls), usage_of(call for call in calls if not call.cached)
+    all_ = Need(
+        trials=len(evaluation.trials),
+        calls=used.calls,
+        tokens=used.prompt_tokens + used.completion_tokens,
+        usd=(paid.usd or 0.0) * used.calls / paid.calls if paid.calls else 0.0,
+    )
+    mean = all_ * (1 / max(1, len(evaluation.trials)))
+    return mean + Need(minutes=lab.seconds_a_trial(evaluation.harness_id) / 60)
+
+
+def for_sealed(lab: Evaluator, graded: Sequence[Evaluation], n_test: int) -> Need:
+    """What the sealed questions take for each of these programs.
+
+    With the seed alone there is room for a second program, since another may still be accepted.
+    """
+    needs = [a_trial(lab, each) * n_test for each in graded]
+    return sum(needs + needs[: max(0, 2 - len(needs))], Need())

@@ -1,0 +1,115 @@
+"""Which program stands after each round, and which led without being accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from loriner.propose.context import faults
+from loriner.records import Evaluation, Harness
+from loriner.search.acceptance import Verdict
+from loriner.search.allowance import Allowance, Bill
+from loriner.search.drawing import Drawn
+from loriner.search.episode import Attempt, Round, Standing
+from loriner.search.grading import Grading
+from loriner.search.record import Origin, Record
+from loriner.statistics import Decision
+
+
+@dataclass(slots=True)
+class Selection:
+    """The choice of an episode so far."""
+
+    current: Harness
+    grading: Grading
+    record: Record
+    bill: Bill
+    allowance: Allowance | None
+    refused: dict[str, tuple[Origin, str]] = field(default_factory=dict)
+    """Leaders of a round that were not accepted, by id, each with the reason."""
+
+    async def round(self, number: int, parent: Harness, drawn: Sequence[Drawn]) -> Round:
+        """What became of the completions of a round; an accepted program is now the current one."""
+        inside = [self._entered(each) for each in drawn]
+        entrants = [each.new for each, within in zip(drawn, inside, strict=True) if within and each.new]
+        before = self.current
+        judged = await self.grading.contest(before, entrants)
+        attempts = []
+        for each, within in zip(drawn, inside, strict=True):
+            verdict = judged.verdict if judged is not None and each.new == judged.leader else None
+            attempts.append(self._attempt(each, before, within, verdict))
+            if verdict is not None:
+                self._settle(attempts[-1], number, parent)
+        return Round(
+            number=number,
+            attempts=tuple(attempts),
+            accepted=self.current if self.current != before else None,
+            grade=self.grading.known[self.current.id].mean_score,
+        )
+
+    def standing(self, harness: Harness) -> Standing:
+        """A program with its grade trials so far."""
+        grade = self.grading.known[harness.id]
+        return Standing(harness=harness, grade=grade, test=None, faults=faults(grade, self.grading.pool))
+
+    def ahead(self) -> str:
+        """The id of the refused leader that is furthest ahead of the current program; empty without any."""
+        leads = {each: self.grading.lead(each, self.current.id) or 0.0 for each in self.refused}
+        best = max(leads, key=lambda each: leads[each], default="")
+        return best if best and leads[best] > 0 else ""
+
+    def unconfirmed(self) -> Standing | None:
+        """The refused leader that is furthest ahead of the current program; the registry keeps it."""
+        if not (ahead := self.ahead()):
+            return None
+        origin, reason = self.refused[ahead]
+        assert origin.rollout.candidate is not None
+        standing = replace(self.standing(origin.rollout.candidate), reason=reason)
+        self.record.candidate(standing, origin)
+        return standing
+
+    def _entered(self, drawn: Drawn) -> bool:
+        """Whether the search is within its allowance with this completion and its first trials paid."""
+        rollout = drawn.rollout
+        self.bill.add_completion(rollout.context_id, rollout.index, rollout.calls)
+        if drawn.new is not None:
+            self.bill.add_trials(self.grading.known[drawn.new.id])
+        return not self.bill.exceeds(self.allowance)
+
+    def _attempt(self, drawn: Drawn, before: Harness, within: bool, verdict: Verdict | None) -> Attempt:
+        harness, grade = drawn.rollout.candidate, self._grade(drawn)
+        return Attempt(
+            rollout=drawn.rollout,
+            grade=grade,
+            before=self.grading.mean_beside(before.id, harness.id) if harness and grade else None,
+            decision=self._decision(drawn, within, verdict),
+            considered=within and not drawn.repeats,
+        )
+
+    def _grade(self, drawn: Drawn) -> Evaluation | None:
+        harness = drawn.rollout.candidate
+        return self.grading.known.get(harness.id) if harness else None
+
+    def _decision(self, drawn: Drawn, within: bool, verdict: Verdict | None) -> Decision | None:
+        if drawn.repeats:
+            return Decision(False, f"not scored again: it is {drawn.repeats}")
+        if drawn.new is not None and not within:
+            return Decision(False, f"not considered: beyond the allowance of {self.allowance}")
+        if verdict is None:
+            return None
+        if verdict.state == "more":
+            words = f"{verdict.reason}; the allowance of {self.allowance} ended its grading"
+            return Decision(False, f"not considered: {words}")
+        return Decision(verdict.state == "accept", verdict.reason)
+
+    def _settle(self, attempt: Attempt, number: int, parent: Harness) -> None:
+        """Makes an accepted leader the current program, and remembers one that was not."""
+        rollout = attempt.rollout
+        assert rollout.candidate is not None and attempt.decision is not None
+        score = self.grading.mean_beside(parent.id, rollout.candidate.id)
+        origin = Origin(number, parent, score, self.standing(parent).faults, rollout)
+        if attempt.decision.accepted:
+            self.current = rollout.candidate
+            self.record.version(self.standing(rollout.candidate), origin)
+        else:
+            self.refused[rollout.candidate.id] = origin, attempt.decision.reason

@@ -1,0 +1,102 @@
+"""What is said beside the scores of an episode."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loriner.records import Call, Evaluation, Harness, Status, Trial
+from loriner.search.episode import Adaptation, Standing, Stop
+from loriner.search.history import Start
+from loriner.search.remarks import between, remarks
+from loriner.statistics import interval
+
+PROGRAM = Harness("def solve(model, question):\n    return model(question)\n")
+
+
+def evaluation(purpose: str, scores: Sequence[float], *, asks: bool = True) -> Evaluation:
+    call = Call(kind="model", request={}, reply="x")
+    trials = (
+        Trial(
+            harness_id=PROGRAM.id,
+            task="t",
+            question_id=f"{purpose}{n}",
+            status=Status.OK if score == 1 else Status.WRONG,
+            score=score,
+            calls=(call,) if asks else (),
+        )
+        for n, score in enumerate(scores)
+    )
+    return Evaluation(harness_id=PROGRAM.id, task="t", purpose=purpose, trials=tuple(trials))
+
+
+def episode(
+    grade: Sequence[float], test: Sequence[float], *, asks: bool = True, always: float = 0.0
+) -> Adaptation:
+    standing = Standing(
+        harness=PROGRAM,
+        grade=evaluation("grade", grade, asks=asks),
+        test=evaluation("test", test, asks=asks),
+        faults=Counter(),
+    )
+    start = Start(
+        task="t",
+        solver="s",
+        proposer="p",
+        mode="sequential",
+        seed=0,
+        harness_id=PROGRAM.id,
+        plan={},
+        n_questions={},
+        constant="yes",
+        constant_scores={f"test{n}": always for n in range(len(test))},
+    )
+    return Adaptation(
+        run_id="r",
+        task="t",
+        proposer="p",
+        start=start,
+        seed=standing,
+        best=standing,
+        rounds=(),
+        stopped=Stop(reason="rounds"),
+    )
+
+
+def test_scores_that_agree_and_beat_the_constant_answer_need_no_word() -> None:
+    assert remarks(episode([1, 1, 0, 1], [1, 0, 1, 1])) == []
+
+
+def test_a_sealed_score_far_below_the_grade_is_said() -> None:
+    (said,) = remarks(episode([1.0] * 60, [1.0] * 40 + [0.0] * 24))
+    assert said.startswith("The sealed score of the best program (0.62) is below its grade score (1.00)")
+
+
+def test_few_questions_that_differ_by_chance_are_not_said_to_disagree() -> None:
+    assert remarks(episode([1, 1, 1, 0], [1, 0, 1, 0])) == []
+
+
+def test_a_program_that_asks_the_model_nothing_is_said_to_be_one() -> None:
+    (said,) = remarks(episode([1, 0, 1], [1, 1, 0], asks=False))
+    assert said == "The best program asked the model nothing in 6 trials: its answers are its own code's."
+
+
+def test_a_program_that_scores_no_more_than_one_answer_is_said_to() -> None:
+    (said,) = remarks(episode([0.5, 0.5], [0.5, 0.5], always=0.5))
+    assert "0.50 on the sealed questions, no more than the answer 'yes' given always (0.50)" in said
+
+
+def test_without_sealed_questions_only_the_calls_are_spoken_of() -> None:
+    bare = episode([1, 0, 1], [], asks=False)
+    assert len(remarks(replace(bare, best=replace(bare.best, test=None)))) == 1
+
+
+@given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=30))
+def test_equal_samples_are_never_told_apart(scores: list[float]) -> None:
+    found = interval(scores)
+    low, high = between(found, found)
+    assert low <= 0 <= high
