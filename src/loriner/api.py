@@ -21,16 +21,16 @@ from typing import Any
 from loriner.concurrency import wait_for
 from loriner.config import AdaptTable, Settings
 from loriner.errors import ConfigError, LorinerError
-from loriner.events import Reason
+from loriner.events import Name, Reason, Round, Standing
 from loriner.models.meter import Budget
 from loriner.models.named import ModelSpec
 from loriner.models.prices import Price
 from loriner.records import Evaluation, Harness, Score
 from loriner.runtime.levels import NEEDED
 from loriner.search.adapt import adapt as adapt_async
-from loriner.search.episode import Adaptation, Plan, Round, Standing, planned
+from loriner.search.episode import Plan, planned
 from loriner.search.estimate import of_adaptation
-from loriner.search.history import trail
+from loriner.search.history import Adaptation, history
 from loriner.statistics import Interval, interval
 from loriner.store.database import Store
 from loriner.tasks.base import Split
@@ -186,7 +186,7 @@ def _as_begun(
     store = Store.existing(now.home)
     try:
         row = store.run(resume)
-        begun = trail(store, row.id).start
+        begun = history(store, row.id).start
     finally:
         store.close()
     then = Settings.model_validate(row.config)
@@ -247,17 +247,16 @@ def _start(opened: Workspace, harness: str | Path | None, task: AnyTask) -> Harn
 def _as_run(episode: Adaptation) -> Run:
     return Run(
         id=episode.run_id,
-        seed=_scored(episode.seed),
-        best=_scored(episode.best),
+        seed=_scored(episode, "seed", episode.seed),
+        best=_scored(episode, "best", episode.best),
         history=episode.rounds,
-        candidate=None if episode.candidate is None else _scored(episode.candidate),
+        candidate=None if episode.candidate is None else _scored(episode, "candidate", episode.candidate),
         stopped=episode.stopped.reason,
         why=episode.stopped.why,
         missing=episode.stopped.missing,
     )
 
 
-def _scored(each: Standing) -> Scored:
-    scores = [] if each.test is None else list(each.test.scores.values())
-    test = interval(scores) if scores else None
-    return Scored(each.harness, interval(list(each.grade.scores.values())), test, each)
+def _scored(episode: Adaptation, name: Name, each: Standing) -> Scored:
+    test = interval(list(each.test.values())) if each.test else None
+    return Scored(episode.programs[name], interval(list(each.grade.values())), test, each)

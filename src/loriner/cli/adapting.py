@@ -26,8 +26,9 @@ from loriner.cli.spending import (
 if TYPE_CHECKING:
     from loriner.config import AdaptTable, Settings
     from loriner.records import Usage
-    from loriner.search.episode import Adaptation, Plan
+    from loriner.search.episode import Plan
     from loriner.search.estimate import Estimate
+    from loriner.search.history import Adaptation
 
 DEMO_TASK = "rg:count_primes"
 DEMO_SOLVER = "qwen2.5-coder-0.5b"
@@ -227,7 +228,7 @@ def _summary(episode: Adaptation) -> dict[str, Any]:
     from loriner.cli import documents
 
     return {
-        "task": episode.task,
+        "task": episode.start.task,
         "seed": documents.standing(episode.seed),
         "best": documents.standing(episode.best),
         "rounds": len(episode.rounds),

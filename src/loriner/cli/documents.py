@@ -8,9 +8,9 @@ from typing import Any
 
 import typer
 
-from loriner.events import End
+from loriner.events import Attempt, End, Standing
 from loriner.records import Evaluation, Harness, Rollout, Trial, Usage
-from loriner.search.episode import Adaptation, Attempt, Standing
+from loriner.search.history import Adaptation
 from loriner.search.remarks import remarks
 from loriner.statistics import Interval, interval
 from loriner.store.runs import RunRow
@@ -78,9 +78,9 @@ def proposals(
 def adaptation(episode: Adaptation, solver: str, spent: Usage) -> dict[str, Any]:
     return {
         "run": episode.run_id,
-        "task": episode.task,
+        "task": episode.start.task,
         "solver": solver,
-        "proposer": episode.proposer,
+        "proposer": episode.start.proposer,
         "seed": standing(episode.seed),
         "best": standing(episode.best),
         "candidate": None if episode.candidate is None else unconfirmed(episode.candidate),
@@ -107,10 +107,10 @@ def stop(each: End) -> dict[str, Any]:
 
 def standing(each: Standing) -> dict[str, Any]:
     return {
-        "harness": each.harness.id,
-        "grade": score(each.grade),
-        "test": score(each.test),
-        "faults": {str(fault): n for fault, n in each.faults.most_common()},
+        "harness": each.harness_id,
+        "grade": _of_scores(each.grade),
+        "test": _of_scores(each.test),
+        "faults": dict(each.faults),
     }
 
 
@@ -120,12 +120,11 @@ def unconfirmed(each: Standing) -> dict[str, Any]:
 
 
 def _attempt(each: Attempt) -> dict[str, Any]:
-    rollout = each.rollout
     return {
-        "code": rollout.failure.code if rollout.failure else None,
-        "grade": each.grade.mean_score if each.grade else None,
-        "harness": rollout.candidate.id if rollout.candidate else None,
-        "reason": each.decision.reason if each.decision else None,
+        "code": each.code or None,
+        "grade": each.after,
+        "harness": each.harness_id,
+        "reason": each.reason or None,
     }
 
 
