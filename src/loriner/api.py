@@ -21,13 +21,14 @@ from typing import Any
 from loriner.concurrency import wait_for
 from loriner.config import AdaptSettings, Settings
 from loriner.errors import ConfigError, LorinerError
+from loriner.events import Reason
 from loriner.models.meter import Budget
 from loriner.models.named import ModelSpec
 from loriner.models.prices import Price
 from loriner.records import Evaluation, Harness, Score
 from loriner.runtime.levels import NEEDED
 from loriner.search.adapt import adapt as adapt_async
-from loriner.search.episode import Adaptation, Plan, Reason, Round, Standing, planned
+from loriner.search.episode import Adaptation, Plan, Round, Standing, planned
 from loriner.search.estimate import of_adaptation
 from loriner.search.history import trail
 from loriner.statistics import Interval, interval

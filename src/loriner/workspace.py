@@ -13,7 +13,8 @@ from typing import Any
 
 from loriner.config import AdaptSettings, Settings
 from loriner.errors import BudgetReached, ConfigError, InfrastructureError, ModelError
-from loriner.evaluation.evaluator import Evaluator, Observer, silent
+from loriner.evaluation.evaluator import Evaluator
+from loriner.events import Observer, silent
 from loriner.harness.contract import from_library, load
 from loriner.models.base import Model
 from loriner.models.cache import CachedModel

@@ -71,6 +71,7 @@ def _terms(settings: Settings) -> Terms:
 
 async def _compare(settings: Settings, given: Globals, resume: str | None) -> str:
     from loriner.cli.progress import watching
+    from loriner.events import Note
     from loriner.report.sinks.telling import chosen, sinking
     from loriner.runtime.levels import NEEDED
     from loriner.search.compare import compare as run_comparison
@@ -86,7 +87,7 @@ async def _compare(settings: Settings, given: Globals, resume: str | None) -> st
                 watch = stack.enter_context(watching(given.verbosity))
                 observe = stack.enter_context(sinking(sinks, run_id, watch, home=settings.home))
                 names = ", ".join(each.task.name for each in entries)
-                observe("note", text=f"run {run_id}: {names}, solver {solver.name} (frozen)")
+                observe(Note(text=f"run {run_id}: {names}, solver {solver.name} (frozen)"))
                 await run_comparison(opened, entries, solver, terms, run_id=run_id, observe=observe)
                 summary |= {"task": names}
         finally:

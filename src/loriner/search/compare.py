@@ -13,17 +13,17 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from math import comb
-from typing import Any
 
 from loriner.config import MODES, CompareSettings, Mode
 from loriner.errors import BudgetReached, ConfigError
-from loriner.evaluation.evaluator import Evaluator, Observer, silent
+from loriner.evaluation.evaluator import Evaluator
+from loriner.events import Arm, Note, Observer, Start, silent
 from loriner.models.base import Model
 from loriner.records import Evaluation, Harness, Question
 from loriner.search.adapt import adapt
 from loriner.search.allowance import Allowance, Bill
 from loriner.search.episode import Adaptation, Plan
-from loriner.search.history import Arm, Start, Stood, tell, trail
+from loriner.search.history import Stood, tell, trail
 from loriner.statistics import never_told_apart
 from loriner.tasks.base import Task
 from loriner.workspace import Workspace
@@ -88,7 +88,7 @@ async def compare(
     """
     terms.require_fair(cached=opened.settings.cache)
     if hopeless := terms.never_tells([entry.task for entry in entries]):
-        observe("note", text=hopeless)
+        observe(Note(text=hopeless))
     for number in range(terms.seeds):
         for entry in entries:
             seeded = opened.seeded(opened.settings.seed + number)
@@ -180,11 +180,12 @@ class _Contest:
             arm = Arm(task=task, mode=mode, seed=seed, run_id=run_id, allowance=words)
             await tell(store, self.run_id, arm)
             summary |= {"task": task, "mode": mode}
-            told = _labelled(self.observe, f"{task}, {mode}, seed {seed}")
-            yield self.opened.evaluator(run_id, self.solver, told)
+            self.observe(arm)
+            yield self.opened.evaluator(run_id, self.solver, self.observe)
 
     def _start(self, lab: Evaluator, n_test: int) -> Start:
         return Start(
+            run_id=lab.run_id,
             task=self.entry.task.name,
             solver=lab.solver.name,
             proposer="none",
@@ -211,12 +212,3 @@ class _Contest:
                 f"--equal usd cannot be kept: {self.solver.name} {what}; use --equal calls or tokens"
             )
         return amount
-
-
-def _labelled(observe: Observer, label: str) -> Observer:
-    """An observer that is told with each event which arm it is of."""
-
-    def told(event: str, /, **facts: Any) -> None:
-        observe(event, label=label, **facts)
-
-    return told

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from loriner.config import SearchSettings
+from loriner.events import End, Start
 from loriner.records import Evaluation, Fault, Harness, Rollout
 from loriner.search.acceptance import Schedule, never_accepts, schedule
 from loriner.search.allowance import Allowance, Bill
-from loriner.search.history import Start
 from loriner.statistics import Decision
 
 
@@ -97,30 +97,6 @@ class Standing:
     """For a candidate that was not accepted: why not, and what would confirm it."""
 
 
-Reason = Literal[
-    "rounds",
-    "allowance",
-    "budget",
-    "nothing failed",
-    "nothing can be accepted any more",
-    "proposer has nothing left",
-]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
-    """Why a search ended: `rounds` means that it walked all of them."""
-
-    reason: Reason
-    why: str = ""
-    """The figures behind the reason, in words."""
-    missing: tuple[str, ...] = ()
-    """What a cap kept from being scored, in words."""
-
-    def __str__(self) -> str:
-        return f"{self.reason}: {self.why}" if self.why else self.reason
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adaptation:
     """An episode from its seed to its best version."""
@@ -134,6 +110,6 @@ class Adaptation:
     candidate: Standing | None = None
     """The program furthest ahead of the best one on grade questions of those that were not accepted."""
     rounds: tuple[Round, ...]
-    stopped: Stop
+    stopped: End
     bill: Bill = field(default_factory=Bill)
     """What the search used."""
