@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from loriner.concurrency import wait_for
-from loriner.config import AdaptTable, Settings
+from loriner.config import AdaptSettings, Settings
 from loriner.errors import ConfigError, LorinerError
 from loriner.events import Name, Reason, Round, Standing
 from loriner.models.meter import Budget
@@ -167,7 +167,7 @@ def _settings(
         for each in (solver, proposer)
         if isinstance(each, Model)
     }
-    asked = AdaptTable(solver=_name(solver), proposer=_name(proposer))
+    asked = AdaptSettings(solver=_name(solver), proposer=_name(proposer))
     return Settings(home=Path(home), seed=seed, budget=budget, models=specs, adapt=asked)
 
 

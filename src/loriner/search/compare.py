@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import comb
-from typing import Literal, get_args
 
+from loriner.config import MODES, CompareSettings, Mode
 from loriner.errors import BudgetReached, ConfigError
 from loriner.evaluation.evaluator import Evaluator
 from loriner.evaluation.voting import votes
@@ -22,15 +22,12 @@ from loriner.events import Arm, Note, Observer, Standing, Start, silent
 from loriner.models.base import Model
 from loriner.records import Harness, Question, Trial
 from loriner.search.adapt import adapt
-from loriner.search.allowance import Allowance, Unit, calls_a_question, usage_of, used
+from loriner.search.allowance import Allowance, calls_a_question, usage_of, used
 from loriner.search.episode import Plan
 from loriner.search.history import Adaptation, history, tell
 from loriner.statistics import never_told_apart
 from loriner.tasks.base import Split, Task
 from loriner.workspace import Workspace
-
-Mode = Literal["sequential", "independent", "best-of-n", "sampling"]
-MODES: tuple[Mode, ...] = get_args(Mode)
 
 MOST_ROUNDS = 8
 """The other modes may try this many times the rounds of `sequential`, as best-of-80 stands against ten."""
@@ -38,18 +35,10 @@ MOST_SAMPLES = 64
 """Samples of a question: more change no vote worth the wait."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """What is compared, and what is held equal."""
+class Terms(CompareSettings):
+    """What is compared, what is held equal, and how `sequential` searches."""
 
-    modes: tuple[Mode, ...] = MODES
-    n_seeds: int = 3
-    unit: Unit = "calls"
-    amount: float | None = None
-    """What each search may use; None takes what `sequential` used, which must then be among the modes."""
-    temperature: float = 0.7
-    """Of `sampling`."""
-    plan: Plan = field(default_factory=Plan)
+    plan: Plan = Plan()
     """How `sequential` searches; the others differ as their mode says."""
 
     def never_tells(self, tasks: Sequence[Task]) -> str:
@@ -65,11 +54,11 @@ class Terms:
 
     def require_fair(self, *, cached: bool) -> None:
         """Raises `ConfigError` where nothing says what is held equal, or the reply cache makes it unequal."""
-        if self.amount is None and "sequential" not in self.modes:
+        if self.allowance is None and "sequential" not in self.modes:
             raise ConfigError(
                 "nothing says how much each mode may use: add the mode sequential, or give --allowance"
             )
-        if self.unit == "usd" and cached:
+        if self.equal == "usd" and cached:
             raise ConfigError(
                 "--equal usd cannot be kept with the reply cache, whose replies are free: add --no-cache"
             )
@@ -101,7 +90,7 @@ async def compare(
     terms.require_fair(cached=opened.settings.cache)
     if hopeless := terms.never_tells([entry.task for entry in entries]):
         observe(Note(text=hopeless))
-    for number in range(terms.n_seeds):
+    for number in range(terms.seeds):
         for entry in entries:
             seeded = opened.seeded(opened.settings.seed + number)
             await _Contest(seeded, entry, solver, terms, run_id, observe).run()
@@ -119,19 +108,17 @@ class _Contest:
     observe: Observer
 
     async def run(self) -> None:
-        amount, reference = self.terms.amount, None
+        amount, reference = self.terms.allowance, None
         for mode in sorted(self.terms.modes, key=MODES.index):
-            allowance = None if amount is None else Allowance(self.terms.unit, amount)
+            allowance = None if amount is None else Allowance(self.terms.equal, amount)
             if mode == "sampling":
                 assert allowance is not None
                 await self._sample(allowance, reference)
                 continue
             found = await self._adapt(mode, allowance, reference)
             if amount is None:
-                reference, amount = (
-                    found,
-                    self._priced(used(self.terms.unit, found.stopped.solver, found.stopped.proposer)),
-                )
+                spent = used(self.terms.equal, found.stopped.solver, found.stopped.proposer)
+                reference, amount = found, self._priced(spent)
 
     async def _adapt(
         self, mode: Mode, allowance: Allowance | None, reference: Adaptation | None
@@ -171,15 +158,16 @@ class _Contest:
             await tell(lab.store, lab.run_id, best)
 
     def _plan(self, mode: Mode, allowance: Allowance | None, reference: Adaptation | None) -> Plan:
-        plan = replace(self.terms.plan, allowance=allowance)
+        plan = self.terms.plan.model_copy(update={"allowance": allowance})
         if mode == "sequential":
             return plan
         rounds = MOST_ROUNDS * plan.rounds
-        found = replace(plan, revise="seed", rounds=rounds)
+        found = plan.model_copy(update={"revise": "seed", "rounds": rounds})
         if mode == "best-of-n":
-            found = replace(found, accept="mean", oracle=True)
+            found = found.model_copy(update={"accept": "mean", "oracle": True})
         if allowance and reference and (price := self._least(reference, found)):
-            found = replace(found, rounds=min(rounds, max(plan.rounds, int(allowance.amount / price))))
+            fits = min(rounds, max(plan.rounds, int(allowance.amount / price)))
+            found = found.model_copy(update={"rounds": fits})
         return found
 
     def _least(self, reference: Adaptation, plan: Plan) -> float:
@@ -212,7 +200,7 @@ class _Contest:
             mode="sampling",
             seed=lab.seed,
             harness_id=self.entry.seed.id,
-            plan=asdict(self.terms.plan),
+            plan=self.terms.plan.model_dump(mode="json"),
             n_questions={"feedback": 0, "grade": 0, "test": n_test},
         )
 
@@ -228,10 +216,10 @@ class _Contest:
 
     def _used(self, trials: Sequence[Trial]) -> float:
         """What trials used, in the unit that is held equal."""
-        return used(self.terms.unit, usage_of(call for each in trials for call in each.calls))
+        return used(self.terms.equal, usage_of(call for each in trials for call in each.calls))
 
     def _priced(self, amount: float) -> float:
-        if self.terms.unit == "usd" and amount in (0.0, float("inf")):
+        if self.terms.equal == "usd" and amount in (0.0, float("inf")):
             what = "has no known price" if amount else "costs nothing"
             raise ConfigError(
                 f"--equal usd cannot be kept: {self.solver.name} {what}; use --equal calls or tokens"

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from loriner.config import SearchSettings
 from loriner.search.acceptance import Schedule, never_accepts, schedule
 from loriner.search.allowance import Allowance
-from loriner.statistics import Rule
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """How an episode searches."""
+class Plan(SearchSettings):
+    """How an episode searches: its settings, and what makes one mode of a comparison differ from another."""
 
-    rounds: int = 10
-    candidates: int = 1
-    """Completions in each round."""
-    accept: Rule = "paired"
     revise: Literal["current", "seed"] = "current"
     """What a round revises: the version accepted last, or always the seed, with no memory of other rounds."""
-    feedback: int = 16
-    """Feedback questions that a round shows: the next ones of the split, and more while all are right."""
-    grade: int = 128
-    """Grade questions, at most: those that a candidate may be scored on."""
-    test: int = 64
-    """Test questions, at most; 0 leave the test split sealed."""
     allowance: Allowance | None = None
     """What the search may use: then no round begins, and a candidate that went beyond does not count."""
     oracle: bool = False
@@ -56,5 +44,4 @@ class Plan:
 
 def planned(fields: Mapping[str, Any]) -> Plan:
     """The plan that a run began with, of its `Start`."""
-    allowance = fields.get("allowance")
-    return Plan(**{**fields, "allowance": None if allowance is None else Allowance(**allowance)})
+    return Plan.model_validate(dict(fields))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from loriner.evaluation.baselines import Baselines
 from loriner.evaluation.evaluator import Evaluator
@@ -72,7 +72,7 @@ class Record:
             mode=plan.mode,
             seed=self.lab.seed,
             harness_id=seed.id,
-            plan=asdict(plan),
+            plan=plan.model_dump(mode="json"),
             n_questions=sizes,
             constant=beside.constant,
             constant_scores=beside.constant_scores,
