@@ -20,7 +20,7 @@ from loriner.harness.contract import from_library
 from loriner.statistics import interval
 from loriner.train import jsonl
 from loriner.train.suites import open_suite
-from loriner.workspace import workspace
+from loriner.verbs.workspace import workspace
 
 PROGRAMS = ("minimal", "chain_of_thought", "program_of_thought", "self_consistency")
 ROOM = 0.1

@@ -28,7 +28,7 @@ from loriner.statistics import interval
 from loriner.tasks.base import Task
 from loriner.train import jsonl
 from loriner.train.suites import open_suite
-from loriner.workspace import Workspace, workspace
+from loriner.verbs.workspace import Workspace, workspace
 
 Run = list[dict[str, float]]
 """What one task came to: test scores by question after 0, 1, ... rounds."""

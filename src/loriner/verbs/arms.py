@@ -26,7 +26,7 @@ from loriner.search.episode import Adaptation, Plan
 from loriner.search.history import Stood, tell, trail
 from loriner.statistics import never_told_apart
 from loriner.tasks.base import Task
-from loriner.workspace import Workspace
+from loriner.verbs.workspace import Workspace
 
 MOST_ROUNDS = 8
 """The other modes may try this many times the rounds of `sequential`, as best-of-80 stands against ten."""
@@ -71,7 +71,7 @@ class Entry:
     seed: Harness
 
 
-async def compare(
+async def run_arms(
     opened: Workspace,
     entries: Sequence[Entry],
     solver: Model,
