@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from loriner.models.base import ModelReply, ModelRequest
-from loriner.models.named import ModelSpec
+from loriner.models.named import LENT, ModelSpec
 from loriner.models.own import as_model
 from loriner.models.prices import Price
 from loriner.propose.proposer import Proposer
@@ -77,12 +77,12 @@ class Given:
             self.specs[name] = spec
             return name
         model = as_model(given)
-        return self._kept(self.lent.models, model.name, model)
+        return self._kept(self.lent.models, f"{LENT}{model.name}", model)
 
     def proposer(self, given: Writer) -> str:
         """The name of a proposer. Raises `ConfigError` where it is none."""
         if isinstance(given, Proposer):
-            return self._kept(self.lent.proposers, given.name, given)
+            return self._kept(self.lent.proposers, f"{LENT}{given.name}", given)
         return self.model(given)
 
     def task(self, given: Task | str) -> str:

@@ -10,9 +10,6 @@ from typing import Any
 from loriner.errors import ConfigError, LorinerError, ModelRefused
 from loriner.models.base import Model, ModelReply, ModelRequest
 
-PREFIX = "python:"
-"""What the names of such models begin with: settings that hold one cannot open it again."""
-
 
 class OwnModel:
     """Replies with what a function returns, plain or async. Tokens are not counted, and no price is known.
@@ -80,9 +77,9 @@ def as_model(given: Any) -> Model:
         return model
     name = getattr(given, "name", None) or getattr(given, "__name__", None) or type(given).__name__
     if callable(getattr(given, "chat", None)):
-        return OwnModel(given.chat, f"{PREFIX}{name}", chat=True)
+        return OwnModel(given.chat, name, chat=True)
     if callable(given):
-        return OwnModel(given, f"{PREFIX}{name}")
+        return OwnModel(given, name)
     raise ConfigError(
         f"{given!r:.80} is not a model: expected a name, lo.Model(url, name), a function of the prompt or an "
         "object with a name and an async `complete` or `chat`"
