@@ -71,7 +71,7 @@ async def trees(
 
 
 def plan_of(config: TrainConfig) -> TreePlan:
-    table = config.trees.model_dump(exclude={"max_share", "max_refused"})
+    table = config.trees.model_dump(exclude={"max_share", "max_refused", "per_program"})
     return TreePlan(**table, feedback=config.contexts.feedback, seed=config.seed)
 
 
@@ -94,6 +94,7 @@ def _written(
         accept=config.teacher.accept,
         max_share=config.trees.max_share,
         max_refused=config.trees.max_refused,
+        per_program=config.trees.per_program,
         max_chars=config.teacher.max_chars,
         max_prompt_tokens=config.contexts.max_prompt_tokens,
         seed=derive(config.seed, "trees"),

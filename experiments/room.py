@@ -1,6 +1,6 @@
 """Room for a harness, family by family: what the seed scores and what the best library program scores.
 
-    python bench/room.py --solver MODEL --families rg-train-room --n 16 --out room.json
+    python experiments/room.py --solver MODEL --families rg-train-room --n 16 --out room.json
 
 A family has room when some program beats the seed by 0.1 or more and is not right everywhere already.
 """
