@@ -1,8 +1,8 @@
 """A user's own task: a JSONL file of items and one scorer function, or a folder that names both.
 
 Each line is an object with `id` (text or a whole number), `question` (text), `answer` (any JSON), optionally
-`split`, and whatever else the scorer needs. Where no line has an `answer`, the scorer judges alone. Reading is
-strict: a file that is wrong anywhere is refused, with the line.
+`split`, and whatever else the scorer needs. Where no line has an `answer`, the scorer judges alone. A file
+that is wrong anywhere is refused, with the line.
 """
 
 from __future__ import annotations
