@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loriner.events import Reason
+from loriner.events import Name, Reason, Round, Standing
 from loriner.records import Harness
-from loriner.search.episode import Adaptation, Round, Standing
+from loriner.search.history import Adaptation
 from loriner.statistics import Interval, interval
 
 
@@ -72,17 +72,16 @@ class Compared:
 def as_run(found: Adaptation) -> Run:
     return Run(
         id=found.run_id,
-        seed=_scored(found.seed),
-        best=_scored(found.best),
+        seed=_scored(found, "seed", found.seed),
+        best=_scored(found, "best", found.best),
         history=found.rounds,
-        candidate=None if found.candidate is None else _scored(found.candidate),
+        candidate=None if found.candidate is None else _scored(found, "candidate", found.candidate),
         stopped=found.stopped.reason,
         why=found.stopped.why,
         missing=found.stopped.missing,
     )
 
 
-def _scored(each: Standing) -> Scored:
-    scores = [] if each.test is None else list(each.test.scores.values())
-    test = interval(scores) if scores else None
-    return Scored(each.harness, interval(list(each.grade.scores.values())), test, each)
+def _scored(found: Adaptation, name: Name, each: Standing) -> Scored:
+    test = interval(list(each.test.values())) if each.test else None
+    return Scored(found.programs[name], interval(list(each.grade.values())), test, each)

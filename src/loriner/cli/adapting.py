@@ -13,7 +13,7 @@ from loriner.cli.spending import DryRun, Replay, Resume, print_estimate
 from loriner.config import Settings
 
 if TYPE_CHECKING:
-    from loriner.search.episode import Adaptation
+    from loriner.search.history import Adaptation
     from loriner.verbs.earlier import Earlier
 
 DEMO_TASK = "rg:count_primes"

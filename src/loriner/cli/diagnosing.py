@@ -84,11 +84,11 @@ def _targets(question: Question) -> list[str]:
 def _require_no_comparison(store: Store, row: RunRow) -> None:
     """Raises `ConfigError` for a comparison, with its arms: the trials are theirs."""
     from loriner.errors import ConfigError
-    from loriner.search.history import trail
+    from loriner.search.history import history
 
     if row.command != "compare":
         return
-    arms = [f"\n  {arm.run_id}  {arm.task}, {arm.mode}, seed {arm.seed}" for arm in trail(store, row.id).arms]
+    arms = [f"\n  {arm.run_id}  {arm}" for arm in history(store, row.id).arms]
     raise ConfigError(
         f"run {row.id} is a comparison: diagnose an arm of it (of sampling: with --purpose test)"
         f"{''.join(arms) or ', of which none has begun'}"
@@ -98,11 +98,11 @@ def _require_no_comparison(store: Store, row: RunRow) -> None:
 def _compared(given: Globals, store: Store, row: RunRow) -> str | None:
     """The task of a comparison's arm as the comparison was given it; None for any other run."""
     from loriner.config import Settings, changed
-    from loriner.search.history import trail
+    from loriner.search.history import history
     from loriner.tasks.suites import spelt_out
     from loriner.verbs.workspace import task_of
 
-    told = trail(store, row.id).start
+    told = history(store, row.id).start
     if told is None or row.parent is None or store.run(row.parent).command != "compare":
         return None
     then = changed(Settings.model_validate(row.config), home=given.settings().home)

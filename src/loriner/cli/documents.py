@@ -7,9 +7,10 @@ from typing import Any
 
 import typer
 
+from loriner.events import Attempt, Standing
 from loriner.records import Rollout, Trial, Usage
 from loriner.report.figures import of_scores, standing, stop, usage
-from loriner.search.episode import Adaptation, Attempt, Standing
+from loriner.search.history import Adaptation
 from loriner.search.remarks import remarks
 from loriner.store.runs import RunRow
 from loriner.verbs.propose import Proposals
@@ -52,9 +53,9 @@ def proposals(found: Proposals) -> dict[str, Any]:
 def adaptation(episode: Adaptation, solver: str, spent: Usage) -> dict[str, Any]:
     return {
         "run": episode.run_id,
-        "task": episode.task,
+        "task": episode.start.task,
         "solver": solver,
-        "proposer": episode.proposer,
+        "proposer": episode.start.proposer,
         "seed": standing(episode.seed),
         "best": standing(episode.best),
         "candidate": None if episode.candidate is None else unconfirmed(episode.candidate),
@@ -80,12 +81,11 @@ def unconfirmed(each: Standing) -> dict[str, Any]:
 
 
 def _attempt(each: Attempt) -> dict[str, Any]:
-    rollout = each.rollout
     return {
-        "code": rollout.failure.code if rollout.failure else None,
-        "grade": each.grade.mean_score if each.grade else None,
-        "harness": rollout.candidate.id if rollout.candidate else None,
-        "reason": each.decision.reason if each.decision else None,
+        "code": each.code or None,
+        "grade": each.after,
+        "harness": each.harness_id,
+        "reason": each.reason or None,
     }
 
 

@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from loriner.events import End
-from loriner.records import Evaluation, Usage
-from loriner.search.episode import Standing
+from loriner.events import End, Standing
+from loriner.records import Usage
 from loriner.statistics import Interval, interval
 
 
-def score(evaluation: Evaluation | None) -> dict[str, Any] | None:
-    """Mean with 95 % interval and n; None where nothing was evaluated."""
-    return None if evaluation is None else of_interval(interval(list(evaluation.scores.values())))
-
-
-def of_scores(scores: Mapping[str, float]) -> dict[str, Any] | None:
+def of_scores(scores: Mapping[str, float] | None) -> dict[str, Any] | None:
     return of_interval(interval(list(scores.values()))) if scores else None
 
 
@@ -41,8 +35,8 @@ def stop(each: End) -> dict[str, Any]:
 
 def standing(each: Standing) -> dict[str, Any]:
     return {
-        "harness": each.harness.id,
-        "grade": score(each.grade),
-        "test": score(each.test),
-        "faults": {str(fault): n for fault, n in each.faults.most_common()},
+        "harness": each.harness_id,
+        "grade": of_scores(each.grade),
+        "test": of_scores(each.test),
+        "faults": dict(each.faults),
     }

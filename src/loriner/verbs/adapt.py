@@ -8,9 +8,9 @@ from loriner.config import Settings
 from loriner.events import Observer, silent
 from loriner.report.figures import standing, stop
 from loriner.search import adapt as search
-from loriner.search.episode import Adaptation, Plan, planned
+from loriner.search.episode import Plan, planned
 from loriner.search.estimate import Estimate, of_adaptation
-from loriner.search.history import trail
+from loriner.search.history import Adaptation, history
 from loriner.verbs.earlier import FRESH, Earlier
 from loriner.verbs.stage import closing, running
 from loriner.verbs.workspace import NOTHING, Lent, Workspace, named, task_of
@@ -50,7 +50,7 @@ async def estimate(settings: Settings, lent: Lent = NOTHING) -> Estimate:
 
 def _plan(lab: Workspace, earlier: Earlier) -> tuple[Plan, str | None]:
     """How the search goes and the id of the program that it begins with: as the run to resume has told."""
-    begun = trail(lab.store, lab.store.run(earlier.resume).id).start if earlier.resume else None
+    begun = history(lab.store, lab.store.run(earlier.resume).id).start if earlier.resume else None
     if begun is None:
         return Plan.of(lab.settings.adapt), None
     return planned(begun.plan), begun.harness_id
