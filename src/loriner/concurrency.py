@@ -1,4 +1,4 @@
-"""The engine's coroutines, called from plain code: once, or many times on a loop that stays open.
+"""The engine's coroutines, called from plain code, on a loop that stays open between the calls.
 
 Where an event loop runs already, as in a notebook or inside `asyncio.run`, the caller's loop stands still
 until the work is done. Where its other tasks are to go on meanwhile, the call belongs in `asyncio.to_thread`.
@@ -20,19 +20,6 @@ _LOOK_S = 0.1
 """How often a waiting caller looks whether it was cancelled."""
 
 
-def wait_for(work: Coroutine[Any, Any, R]) -> R:
-    """What the coroutine returns; what it raises is raised here.
-
-    An interrupt, or a cancellation of the calling task, cancels the work and is raised when that has ended.
-    """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    with _loop() as loop:
-        return _run_on(loop, work)
-
-
 class Door(Generic[T]):
     """Runs coroutines on the loop in which `inside` was opened, from any thread."""
 
@@ -41,7 +28,10 @@ class Door(Generic[T]):
         self.inside = inside
 
     def call(self, make: Callable[[T], Coroutine[Any, Any, R]]) -> R:
-        """The result of the coroutine; otherwise as `wait_for`."""
+        """What the coroutine returns; what it raises is raised here.
+
+        An interrupt, or a cancellation of the calling task, cancels the work and is raised when it has ended.
+        """
         return _run_on(self._loop, make(self.inside))
 
     @contextmanager
