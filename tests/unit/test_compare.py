@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 
 from guessing import SEED, Words, improving, opened
+from loriner.config import MODES
 from loriner.errors import BudgetReached, ConfigError
 from loriner.report.comparison.page import methods
 from loriner.report.comparison.results import ORACLE, Comparison, read_comparison
 from loriner.report.document import comparison_document
 from loriner.report.facts import SEARCH
-from loriner.search.compare import MODES, Entry, Terms, compare
 from loriner.search.episode import Plan
 from loriner.search.history import history
+from loriner.verbs.arms import Entry, Terms, run_arms
 
 PLAN = Plan(rounds=3, feedback=3, grade=16, test=20)
 
@@ -32,7 +33,7 @@ async def compared(
     entries = [Entry(Words(24, name), SEED) for name in tasks]
     try:
         with place.run("compare", resume=resume) as (run_id, _):
-            await compare(place, entries, place.model("solver"), terms, run_id=run_id)
+            await run_arms(place, entries, place.model("solver"), terms, run_id=run_id)
     finally:
         found = read_comparison(place.store, place.store.runs(1)[0].parent or place.store.runs(1)[0].id)
         place.store.close()
@@ -123,7 +124,7 @@ async def test_terms_that_cannot_be_met_are_refused_before_anything_runs(tmp_pat
         (Terms(equal="usd", plan=PLAN), "--no-cache"),
     ):
         with pytest.raises(ConfigError, match=words):
-            await compare(place, entries, place.model("solver"), terms, run_id="none")
+            await run_arms(place, entries, place.model("solver"), terms, run_id="none")
     assert place.store.runs() == []
     place.store.close()
 

@@ -100,7 +100,7 @@ def _compared(given: Globals, store: Store, row: RunRow) -> str | None:
     from loriner.config import Settings, changed
     from loriner.search.history import history
     from loriner.tasks.suites import spelt_out
-    from loriner.workspace import task_of
+    from loriner.verbs.workspace import task_of
 
     told = history(store, row.id).start
     if told is None or row.parent is None or store.run(row.parent).command != "compare":
@@ -114,7 +114,7 @@ def _compared(given: Globals, store: Store, row: RunRow) -> str | None:
 def _task(given: Globals, row: RunRow, of: str | None) -> Task:
     """The run's task, which is opened anew: the store holds no target."""
     from loriner.config import Settings, changed
-    from loriner.workspace import task_of
+    from loriner.verbs.workspace import task_of
 
     then = changed(Settings.model_validate(row.config), home=given.settings().home)
     if row.command == "evaluate" and of is None:
@@ -124,7 +124,7 @@ def _task(given: Globals, row: RunRow, of: str | None) -> Task:
 
 def _only_task(evaluated: Settings) -> str:
     from loriner.errors import ConfigError
-    from loriner.search.board import asked_for
+    from loriner.verbs.board import asked_for
 
     board = asked_for(evaluated)
     if len(board.tasks) > 1:

@@ -3,45 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import typer
 
-from loriner.events import Attempt, End, Standing
-from loriner.records import Evaluation, Harness, Rollout, Trial, Usage
+from loriner.events import Attempt, Standing
+from loriner.records import Rollout, Trial, Usage
+from loriner.report.figures import of_scores, standing, stop, usage
 from loriner.search.history import Adaptation
 from loriner.search.remarks import remarks
-from loriner.statistics import Interval, interval
 from loriner.store.runs import RunRow
+from loriner.verbs.propose import Proposals
 
 
 def emit(document: Any) -> None:
     """Prints one JSON document on stdout."""
     typer.echo(json.dumps(document, ensure_ascii=False, indent=2))
-
-
-def score(evaluation: Evaluation | None) -> dict[str, Any] | None:
-    """Mean with 95 % interval and n; None where nothing was evaluated."""
-    return None if evaluation is None else of_interval(interval(list(evaluation.scores.values())))
-
-
-def _of_scores(scores: Mapping[str, float]) -> dict[str, Any] | None:
-    return of_interval(interval(list(scores.values()))) if scores else None
-
-
-def of_interval(each: Interval) -> dict[str, Any]:
-    return {"score": each.mean, "low": each.low, "high": each.high, "n": each.n}
-
-
-def usage(spent: Usage) -> dict[str, Any]:
-    return {
-        "calls": spent.calls,
-        "prompt_tokens": spent.prompt_tokens,
-        "completion_tokens": spent.completion_tokens,
-        "usd": spent.usd,
-        "seconds": round(spent.seconds, 3),
-    }
 
 
 def trial(each: Trial) -> dict[str, Any]:
@@ -55,14 +32,12 @@ def trial(each: Trial) -> dict[str, Any]:
     }
 
 
-def proposals(
-    run: str, task: str, proposer: str, harness: Harness, rollouts: Sequence[Rollout]
-) -> dict[str, Any]:
+def proposals(found: Proposals) -> dict[str, Any]:
     return {
-        "run": run,
-        "task": task,
-        "proposer": proposer,
-        "harness": harness.id,
+        "run": found.run_id,
+        "task": found.task,
+        "proposer": found.proposer,
+        "harness": found.harness.id,
         "candidates": [
             {
                 "code": each.failure.code if each.failure else None,
@@ -70,7 +45,7 @@ def proposals(
                 "harness": each.candidate.id if each.candidate else None,
                 "source": each.candidate.source if each.candidate else None,
             }
-            for each in rollouts
+            for each in found.rollouts
         ],
     }
 
@@ -85,8 +60,8 @@ def adaptation(episode: Adaptation, solver: str, spent: Usage) -> dict[str, Any]
         "best": standing(episode.best),
         "candidate": None if episode.candidate is None else unconfirmed(episode.candidate),
         "stopped": stop(episode.stopped),
-        "constant": _of_scores(episode.start.constant_scores),
-        "copied": _of_scores(episode.start.copied_scores),
+        "constant": of_scores(episode.start.constant_scores),
+        "copied": of_scores(episode.start.copied_scores),
         "remarks": remarks(episode),
         "rounds": [
             {
@@ -97,20 +72,6 @@ def adaptation(episode: Adaptation, solver: str, spent: Usage) -> dict[str, Any]
             for each in episode.rounds
         ],
         "usage": usage(spent),
-    }
-
-
-def stop(each: End) -> dict[str, Any]:
-    """Why a search ended, and what a cap kept from being scored."""
-    return {"reason": each.reason, "why": each.why, "missing": list(each.missing)}
-
-
-def standing(each: Standing) -> dict[str, Any]:
-    return {
-        "harness": each.harness_id,
-        "grade": _of_scores(each.grade),
-        "test": _of_scores(each.test),
-        "faults": dict(each.faults),
     }
 
 

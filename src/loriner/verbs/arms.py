@@ -27,7 +27,7 @@ from loriner.search.episode import Plan
 from loriner.search.history import Adaptation, history, tell
 from loriner.statistics import never_told_apart
 from loriner.tasks.base import Split, Task
-from loriner.workspace import Workspace
+from loriner.verbs.workspace import Workspace
 
 MOST_ROUNDS = 8
 """The other modes may try this many times the rounds of `sequential`, as best-of-80 stands against ten."""
@@ -72,7 +72,7 @@ class Entry:
     seed: Harness
 
 
-async def compare(
+async def run_arms(
     opened: Workspace,
     entries: Sequence[Entry],
     solver: Model,
