@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from loriner.harness.contract import program_tree
+
 _SIZE = 200_000
 """Characters or items up to which a constant is folded."""
 _STEPS = 200_000
@@ -74,7 +76,7 @@ def literals(source: str) -> Literals:
         SyntaxError: `source` is no Python program, or is nested too deeply to be read.
     """
     try:
-        reader = _Reader(ast.parse(source))
+        reader = _Reader(program_tree(source))
     except RecursionError:
         raise SyntaxError("the program is nested too deeply to be read") from None
     texts = tuple(dict.fromkeys(reader.texts()))

@@ -17,7 +17,7 @@ from loriner.events import End, Name, Note, Round, RoundBegan
 from loriner.models.meter import Need
 from loriner.propose.context import brief_of, make_context
 from loriner.propose.proposer import Proposer
-from loriner.records import Context, Evaluation, Failure, Harness, PastRevision, Question
+from loriner.records import Context, Evaluation, Failure, FeedbackTrial, Harness, PastRevision, Question
 from loriner.search.allowance import Bill
 from loriner.search.drawing import Drawn, Draws
 from loriner.search.ending import Ending
@@ -74,6 +74,8 @@ class _Episode:
     """Those that were considered."""
     seen: dict[tuple[str, tuple[str, ...]], Evaluation] = field(init=False, default_factory=dict)
     """Windows of feedback trials that are complete, by program and questions."""
+    diagnosed: dict[int, FeedbackTrial] = field(init=False, default_factory=dict)
+    """What rounds have shown, by the identity of its trial."""
     too_few: bool = field(init=False, default=False)
     """Whether nothing could be accepted from the start: then the search goes on for what it may find."""
 
@@ -167,7 +169,11 @@ class _Episode:
         feedback = await self.windows.trials(partial(self._trials, "feedback", parent))
         brief = brief_of(self.task.name, self.task.description, self.task.tools)
         history = () if from_seed else self.history
-        return make_context(brief, parent, feedback, self.feedback, round=number, history=history)
+        context = make_context(
+            brief, parent, feedback, self.feedback, round=number, history=history, known=self.diagnosed
+        )
+        self.diagnosed.update((id(each.trial), each) for each in context.feedback)
+        return context
 
     async def _hopeless(self, context: Context) -> End | None:
         """The end of a search that cannot accept anything any more.
