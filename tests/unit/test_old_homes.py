@@ -7,6 +7,7 @@ of three modes, a tag and a revert. `expected.json` is what that release said of
 from __future__ import annotations
 
 import json
+import shutil
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ from loriner.cli import documents
 from loriner.report.document import document
 from loriner.report.pages import facts_of
 from loriner.search.history import history, outcome
+from loriner.store.check import check
 from loriner.store.database import Store
+from loriner.store.registry import Registry
 
 ARCHIVE = Path(__file__).parent.parent / "data" / "home_of_0.2.tar.xz"
 
@@ -56,3 +59,18 @@ def test_a_comparison_keeps_its_arms(home: Path, expected: dict[str, Any]) -> No
     arms = expected["reports"][run]["arms"]
     assert [arm.run_id for arm in history(store, run).arms] == [each["run"] for each in arms]
     store.close()
+
+
+def test_versions_of_the_repository_are_now_rows(home: Path, expected: dict[str, Any]) -> None:
+    registry = Registry.open(home)
+    log = {task: [each.as_json() for each in registry.log(task)] for task in registry.tasks()}
+    assert json.loads(json.dumps(log)) == expected["versions"]
+    assert {name: registry.resolve(name).sha for name in expected["names"]} == expected["names"]
+    shutil.rmtree(registry.path)
+    again = Registry.open(home)
+    assert {name: again.resolve(name).sha for name in expected["names"]} == expected["names"]
+    assert (
+        json.loads(json.dumps([each.as_json() for each in again.log("words")]))
+        == expected["versions"]["words"]
+    )
+    assert check(home).problems == ()
