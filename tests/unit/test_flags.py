@@ -104,3 +104,18 @@ def test_the_root_s_help_imports_no_engine() -> None:
     code = "import sys\nfrom loriner.cli import main\nmain(['--help'])\nprint('pydantic' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "False", done.stderr
+
+
+def test_the_package_has_its_public_names_and_no_others() -> None:
+    code = (
+        "import loriner, sys\n"
+        "assert 'loriner.api' not in sys.modules\n"
+        "from loriner import *\n"
+        "assert {'adapt', 'Cage', 'open'} <= set(loriner.__all__) and open is loriner.open\n"
+        "from loriner import records, rulesets\n"
+        "loriner.adopt"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.strip().endswith("AttributeError: module 'loriner' has no attribute 'adopt'"), (
+        done.stderr
+    )
