@@ -41,6 +41,8 @@ def run(*arguments: str, places: tuple[str, ...]) -> tuple[int, str, list[Settin
         (["--no-history"], "adapt.history", False),
         (["--scores-only"], "adapt.scores_only", True),
         (["--max-usd", "1.5"], "budget.usd", 1.5),
+        (["--max-usd", "0"], "budget.usd", 0.0),
+        (["--test", "0"], "adapt.test", 0),
         (["--no-cache"], "cache", False),
         (["--sink", "wandb", "--sink", "mlflow"], "sinks", ["wandb", "mlflow"]),
     ],
