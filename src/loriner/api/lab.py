@@ -208,7 +208,9 @@ class Lab:
 
     def teach(self, training_file: TrainConfig, observe: Observer = silent) -> dict[str, Any]:
         """Has a teacher revise the contexts' programs; the report on what is kept for SFT."""
-        return self.door.call(lambda lab: training.teach(lab, training_file, observe))[0]
+        taught = self.door.call(lambda lab: training.teach(lab, training_file, observe))
+        taught.export()
+        return taught.report
 
     def grpo(self, training_file: TrainConfig, start: str = "sft") -> Path:
         """The directory of the policy, trained by running what it writes."""

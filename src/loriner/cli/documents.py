@@ -13,6 +13,7 @@ from loriner.report.figures import of_scores, standing, stop, usage
 from loriner.search.history import Adaptation
 from loriner.search.remarks import remarks
 from loriner.store.runs import RunRow
+from loriner.verbs.diagnose import Diagnosed
 from loriner.verbs.propose import Proposals
 
 
@@ -110,3 +111,16 @@ def run(row: RunRow, spent: Usage) -> dict[str, Any]:
         "summary": dict(row.summary),
         "usage": usage(spent),
     }
+
+
+def faults(diagnosed: Diagnosed) -> list[dict[str, Any]]:
+    return [
+        {
+            "harness": trial.harness_id,
+            "question": trial.question_id,
+            "fault": str(each.fault),
+            "evidence": each.evidence,
+            "where": each.where,
+        }
+        for trial, each in diagnosed.found
+    ]

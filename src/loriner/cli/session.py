@@ -16,8 +16,8 @@ R = TypeVar("R")
 Verb = Callable[..., Coroutine[Any, Any, R]]
 """Called with the open workspace, the settings and an observer."""
 
-CANDIDATES_RUN = {"adapting": NEEDED, "comparing": NEEDED, "training": NEEDED}
-"""The sandbox level that a purpose needs; others only warn."""
+_LEVELS = {"adapting": NEEDED, "comparing": NEEDED, "training": NEEDED}
+"""The sandbox level that a purpose needs, since it runs programs that a model wrote; others only warn."""
 
 
 def carried_out(
@@ -26,7 +26,7 @@ def carried_out(
     """What the verb returns."""
 
     async def work() -> R:
-        async with workspace(settings, purpose, needed_level=CANDIDATES_RUN.get(purpose, 0)) as lab:
+        async with workspace(settings, purpose, needed_level=_LEVELS.get(purpose, 0)) as lab:
             with watching(given.verbosity) as observe:
                 return await verb(lab, settings, observe, **more)
 
