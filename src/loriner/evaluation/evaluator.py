@@ -66,6 +66,8 @@ class Evaluator:
     """Wall time and number of the trials of each program; None before it is asked for."""
     _recorded: set[str] = field(default_factory=set)
     """Programs that were handed to the store."""
+    _begun: set[tuple[str, str, str]] | None = None
+    """Task, program and purpose of each evaluation that the run has begun; None before it is asked for."""
     _held: set[str] = field(default_factory=set)
     """Tasks that were held against what the run began with."""
     _examples: dict[str, Examples] = field(default_factory=dict)
@@ -126,6 +128,18 @@ class Evaluator:
         if n and self._seconds is not None:
             before, n_before = self._seconds.get(harness_id, (0.0, 0))
             self._seconds[harness_id] = (before + seconds, n_before + n)
+
+    def _recorded_trials(self, task: str, harness_id: str, purpose: str) -> list[Trial]:
+        """The standing trials of an evaluation; the store is not asked where the run has none."""
+        if self._begun is None:
+            tallies = self.store.tallies(self.run_id)
+            self._begun = {(each.task, each.harness_id, each.purpose) for each in tallies}
+        if (task, harness_id, purpose) not in self._begun:
+            self._begun.add((task, harness_id, purpose))
+            return []
+        return self.store.trials(
+            self.run_id, harness_id=harness_id, task=task, purpose=purpose, with_calls=True
+        )
 
     def tools(self, task: Task, question: Question) -> Mapping[str, Tool]:
         """What a program may call on the host while it answers the question: the task's own tools, and
@@ -204,13 +218,7 @@ class _Batch:
 
     async def _run(self) -> Evaluation:
         self.gate = asyncio.Semaphore(self.lab.concurrency)
-        known = self.lab.store.trials(
-            self.lab.run_id,
-            harness_id=self.harness.id,
-            task=self.task.name,
-            purpose=self.purpose,
-            with_calls=True,
-        )
+        known = self.lab._recorded_trials(self.task.name, self.harness.id, self.purpose)
         self.done = {(trial.question_id, trial.sample): trial for trial in known if trial.score is not None}
         wanted = [(question, sample) for sample in range(self.samples) for question in self.questions]
         missing = [

@@ -108,6 +108,12 @@ def program_tree(source: str) -> ast.Module:
     return tree
 
 
+@lru_cache(maxsize=32)
+def program_nodes(source: str) -> tuple[ast.AST, ...]:
+    """The nodes of a program's tree, breadth first. Raises as `program_tree`."""
+    return tuple(ast.walk(program_tree(source)))
+
+
 def size_fault(source: str) -> Failure | None:
     """`too_large` when the program is longer than `MAX_PROGRAM_CHARS`."""
     if len(source) <= MAX_PROGRAM_CHARS:

@@ -7,7 +7,7 @@ import hashlib
 from functools import lru_cache
 
 from loriner.errors import EditError
-from loriner.harness.contract import program_tree, size_fault, solve_fault, syntax_fault
+from loriner.harness.contract import program_nodes, program_tree, size_fault, solve_fault, syntax_fault
 from loriner.harness.messages import clipped
 from loriner.harness.omission import bare_ellipsis, stands_for_code
 from loriner.records import Failure
@@ -73,11 +73,11 @@ def tree_digest(source: str) -> str:
     Raises:
         SyntaxError: `source` is no Python program.
     """
-    found = hashlib.sha256()
-    for node in ast.walk(program_tree(source)):  # breadth first, and each list with its length: one tree each
-        shown = [type(node).__name__, *(_shape(value) for _, value in ast.iter_fields(node))]
-        found.update(repr(shown).encode("utf-8", "surrogatepass"))
-    return found.hexdigest()
+    shown = [  # breadth first, and each list with its length: one tree each
+        (type(node).__name__, [_shape(getattr(node, name, None)) for name in node._fields])
+        for node in program_nodes(source)
+    ]
+    return hashlib.sha256(repr(shown).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _shape(value: object) -> object:

@@ -53,6 +53,8 @@ class Draws:
     """Programs that were scored, by the digest of their trees: which program that was, in words."""
     asked: Counter[str] = field(default_factory=Counter)
     """Completions taken of each context."""
+    left: set[tuple[str, int]] | None = None
+    """Places whose rollout an earlier session of the run recorded; None before they are asked for."""
 
     def know(self, harness: Harness, words: str) -> str:
         """What an equal program was called before; empty for a new one, which is called `words` from now."""
@@ -94,10 +96,17 @@ class Draws:
 
     async def _one(self, context: Context, index: int) -> tuple[Rollout, bool]:
         """The completion of this place, and whether it is new: else it is the recorded one."""
-        known = self.lab.store.rollout(self.lab.run_id, context.id, index)
+        known = self._recorded(context.id, index)
         rollout = known or self._checked(await propose(self.proposer, context, index))
         self.lab.observe(Proposed(rollout=rollout))
         return rollout, known is None
+
+    def _recorded(self, context_id: str, index: int) -> Rollout | None:
+        """The rollout of a place that an earlier session of the run left; this one asks for none twice."""
+        store, run_id = self.lab.store, self.lab.run_id
+        if self.left is None:
+            self.left = {(each.context_id, each.index) for each in store.rollouts(run_id)}
+        return store.rollout(run_id, context_id, index) if (context_id, index) in self.left else None
 
     def _checked(self, rollout: Rollout) -> Rollout:
         failure = None if rollout.candidate is None else self.check(rollout.candidate)
