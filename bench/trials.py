@@ -12,7 +12,7 @@ state on the disk. GEPA (if installed) gets as many proposals of the same progra
 not flush. Ours is measured with 1 and with 8 candidates a round. Rounds of all alternate; figures are
 medians, ratios medians of the rounds' ratios. Bars on two idle cores: with 1 candidate a round 1.5 times GEPA
 at 200 proposals and 4 times at 1,000, with 8 candidates 3 times and 9 times; a rate at 1,000 of at least 0.9
-of that at 200; one commit of the store, which is one flush of the disk, a round. On a busy machine a round can
+of that at 200; one commit of the store, that is one flush of the disk, a round. On a busy machine a round can
 take longer than a row waits for others (0.05 s), and brings a second one.
 
 Last: `loriner --help` as a process, the best of 5; the bar is 0.3 s on an idle machine.

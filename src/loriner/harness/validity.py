@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from collections.abc import Iterator
 from functools import lru_cache
 
 from loriner.errors import EditError
-from loriner.harness.contract import program_nodes, program_tree, size_fault, solve_fault, syntax_fault
+from loriner.harness.contract import program_tree, size_fault, solve_fault, syntax_fault
 from loriner.harness.messages import clipped
 from loriner.harness.omission import bare_ellipsis, stands_for_code
 from loriner.records import Failure
@@ -73,14 +74,28 @@ def tree_digest(source: str) -> str:
     Raises:
         SyntaxError: `source` is no Python program.
     """
-    shown = [  # breadth first, and each list with its length: one tree each
-        (type(node).__name__, [_shape(getattr(node, name, None)) for name in node._fields])
-        for node in program_nodes(source)
-    ]
-    return hashlib.sha256(repr(shown).encode("utf-8", "surrogatepass")).hexdigest()
+    shown = repr(list(_shape(program_tree(source))))
+    return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _shape(value: object) -> object:
-    if isinstance(value, list):
-        return [_shape(each) for each in value]
-    return "" if isinstance(value, ast.AST) else repr(value)
+def _shape(tree: ast.AST) -> Iterator[object]:
+    """The kinds of the nodes, each with its values: one sequence a tree, since a kind has its fields, and a list
+    says its length. Without recursion: trees may be deep.
+    """
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield type(node).__name__
+        for name in node._fields:
+            value = getattr(node, name, None)
+            values = value if isinstance(value, list) else [value]
+            if values is value:
+                yield len(values)
+            for each in values:
+                if not isinstance(each, ast.AST):
+                    yield repr(each)
+                elif each._fields:
+                    yield 0
+                    waiting.append(each)
+                else:
+                    yield type(each).__name__
