@@ -95,7 +95,7 @@ def open_lab(
     """
     base = Settings() if config_file is None else config.load(Path(config_file))
     settings = config.changed(base, home=Path(home), **opening)
-    with opened(partial(workspace, settings, "adapting")) as door:
+    with opened(partial(workspace, settings)) as door:
         yield Lab(door)
 
 
