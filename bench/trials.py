@@ -86,6 +86,7 @@ class Instant:
     """A runtime that runs nothing."""
 
     level = 0
+    notes: tuple[str, ...] = ()
 
     async def start(self) -> None: ...
 

@@ -161,10 +161,9 @@ def _work(given: Globals, verb: Callable[[Workspace, Observer], Coroutine[Any, A
 
 
 def _workspace(given: Globals) -> AbstractAsyncContextManager[Workspace]:
-    from loriner.runtime.levels import NEEDED
     from loriner.verbs.workspace import workspace
 
-    return workspace(given.settings(), "training", needed_level=NEEDED)
+    return workspace(given.settings())
 
 
 def _tell(given: Globals, text: str) -> None:

@@ -152,7 +152,7 @@ def of_training(lab: Workspace, config: TrainConfig) -> Workspace:
     """The workspace with the seed and the solver of a training file."""
     settings = lab.settings
     wanted = settings.adapt.model_copy(update={"solver": config.solver})
-    return lab.fresh(settings.model_copy(update={"seed": config.seed, "adapt": wanted}))
+    return lab.fresh(settings.model_copy(update={"seed": config.seed, "adapt": wanted}), "training")
 
 
 def _start(config: TrainConfig, name: str) -> str:
