@@ -103,8 +103,10 @@ def program_tree(source: str) -> ast.Module:
             compile(tree, "<harness>", "exec", dont_inherit=True)
     except SyntaxError:
         raise
-    except (ValueError, OverflowError, RecursionError, MemoryError) as error:
-        raise SyntaxError(str(error) or "too deeply nested") from None
+    except (RecursionError, MemoryError):
+        raise SyntaxError("the program is nested too deeply to be read") from None
+    except (ValueError, OverflowError) as error:
+        raise SyntaxError(str(error)) from None
     return tree
 
 

@@ -79,8 +79,8 @@ def tree_digest(source: str) -> str:
 
 
 def _shape(tree: ast.AST) -> Iterator[object]:
-    """The kinds of the nodes, each with its values: one sequence for each tree, since a kind has its fields and
-    a list says its length. Without recursion: trees may be deep.
+    """The kinds of the nodes, each with its values: one sequence for each tree: a kind has its fields, and a
+    list says its length. Without recursion: trees may be deep.
     """
     waiting = [tree]
     while waiting:
