@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from guessing import SEED, Words, chance, guesser, opened, renaming
+from loriner.events import End, Event, Round, Standing, Start, TrialDone
 from loriner.models.base import ModelRequest
 from loriner.records import Harness
 from loriner.report.page import html
@@ -195,4 +196,21 @@ async def test_a_program_that_differs_in_a_comment_alone_is_not_scored(tmp_path:
     place = opened(tmp_path, guesser(0.0))
     assert again.harness_id not in {each.harness_id for each in place.store.trials(found.run_id)}
     assert "it is the program of round 1" in html(page_of(facts_of(place.store, found.run_id)))
+    place.store.close()
+
+
+async def test_what_the_observer_hears_is_what_the_history_holds(tmp_path: Path) -> None:
+    heard: list[Event] = []
+    place = opened(tmp_path, at_least(1, 0.2))
+    with place.run("adapt") as (run, _):
+        lab = place.evaluator(run, place.model("solver"), heard.append)
+        plan = Plan(rounds=2, feedback=2, grade=12, test=6)
+        found = await adapt(
+            Words(24), SEED, lab, place.proposer("writer"), plan=plan, registry=place.registry
+        )
+    told = [each for each in heard if isinstance(each, (Start, Round, End, Standing))]
+    assert told == [found.start, *found.rounds, found.stopped, found.seed, found.best, found.candidate]
+    assert history(place.store, run).rounds == found.rounds
+    trials = place.store.trials(run, with_calls=True)
+    assert sum(isinstance(each, TrialDone) for each in heard) == len(trials)
     place.store.close()

@@ -10,8 +10,23 @@ import pytest
 
 from loriner.errors import ConfigError, StoreError
 from loriner.models.base import ModelReply
-from loriner.records import Call, Edit, Failure, Harness, Revision, Rollout, Status, Trial, Usage
+from loriner.records import (
+    Call,
+    Context,
+    Edit,
+    Failure,
+    FeedbackTrial,
+    Harness,
+    PastRevision,
+    Revision,
+    Rollout,
+    Status,
+    Trial,
+    Usage,
+)
 from loriner.store.database import Store
+from loriner.store.packing import unpack
+from loriner.store.writer import LINGER_S
 
 HARNESS = Harness("def solve(model, question):\n    return model(question)\n")
 
@@ -248,3 +263,62 @@ async def test_an_ambiguous_harness_id_says_so(tmp_path: Path) -> None:
         store.harness("")
     assert store.harness("z") is None
     store.close()
+
+
+def shown(n: int) -> Context:
+    """A context whose history has so many revisions."""
+    return Context(
+        id=f"c{n}",
+        task="t",
+        description="Add.",
+        tools=("search",),
+        round=n,
+        harness=HARNESS,
+        feedback=(FeedbackTrial(question="2 + 2?", target="4", trial=trial(), fault=None),),
+        history=PAST[:n],
+    )
+
+
+PAST = tuple(
+    PastRevision(round=n, summary=f"revision {n}", before=0.5, after=None, accepted=False) for n in range(6)
+)
+
+
+async def test_a_history_that_grows_is_kept_once_and_comes_back_whole(tmp_path: Path) -> None:
+    store = Store.open(tmp_path)
+    run, other = (store.start_run("adapt", config={}, seed=0) for _ in range(2))
+    for n in (0, 1, 3):
+        await store.add_context(run, shown(n))
+    await store.add_context(other, shown(2))
+    store.close()
+    store = Store.open(tmp_path)  # a resumed run tells again what is there, and goes on
+    apart = replace(shown(5), id="apart", history=PAST[1:4])
+    for each in (shown(0), shown(3), shown(4), apart, shown(5)):
+        await store.add_context(run, each)
+    assert store.contexts(run) == [shown(0), shown(1), shown(3), shown(4), apart, shown(5)]
+    assert store.contexts(other) == [shown(2)]
+    bodies = store.reader.rows("SELECT body FROM contexts ORDER BY id")
+    assert [len(unpack(body)["history"]) for (body,) in bodies] == [0, 1, 2, 2, 1, 3, 5]
+    store.close()
+
+
+async def test_what_is_not_urgent_waits_for_others_and_no_longer_than_a_moment(tmp_path: Path) -> None:
+    store = Store.open(tmp_path)
+    run = store.start_run("evaluate", config={}, seed=0)
+    waiting = asyncio.create_task(store.add_trial(run, "grade", trial("q1"), at_once=False))
+    await asyncio.sleep(0)
+    store.note(run, "evaluated", {"n": 1})
+    assert store.trials(run) == [] and not waiting.done()
+    await store.add_trial(run, "grade", trial("q2"))
+    assert waiting.done() and len(store.trials(run)) == 2, "one commit brings all"
+    assert [event.kind for event in store.events(run)] == ["evaluated"]
+    await asyncio.wait_for(store.add_trial(run, "grade", trial("q3"), at_once=False), 20 * LINGER_S)
+    flushed = asyncio.create_task(store.add_trial(run, "grade", trial("q4"), at_once=False))
+    await asyncio.sleep(0)
+    store.flush()
+    await flushed
+    store.note(run, "evaluated", {"n": 2})
+    store.close()
+    again = Store.open(tmp_path)
+    assert len(again.trials(run)) == 4 and len(again.events(run)) == 2, "closing leaves nothing behind"
+    again.close()
