@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 
@@ -91,7 +92,12 @@ class Harness:
     @property
     def id(self) -> str:
         """SHA-256 of the source, in hex."""
-        return hashlib.sha256(self.source.encode()).hexdigest()
+        return _digest(self.source)
+
+
+@lru_cache(maxsize=1_000)
+def _digest(source: str) -> str:
+    return hashlib.sha256(source.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

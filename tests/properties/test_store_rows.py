@@ -165,10 +165,10 @@ def test_shards_merge_to_what_one_store_would_hold(parts: list[tuple[int, Trial]
         for _ in range(2):
             for shard in order:
                 merge(homes[0], homes[shard])
-        first: dict[tuple[str, str, int], Trial] = {}
+        first: dict[tuple[str, str, str, int], Trial] = {}
         for shard in (0, *order):
             for trial in (trial for n, trial in parts if n == shard):
-                first.setdefault((trial.harness_id, trial.question_id, trial.sample), trial)
+                first.setdefault((trial.harness_id, trial.task, trial.question_id, trial.sample), trial)
         store = Store.open(homes[0])
         assert store.trials(run, with_calls=True) == [first[key] for key in sorted(first)]
         assert store.usage(run).calls == sum(

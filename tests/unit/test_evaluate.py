@@ -228,6 +228,7 @@ async def test_the_level_is_kept_with_the_evaluation(make: Make) -> None:
     lab = make()
     result = await run(lab, "return model(question)")
     assert result.level == 1
+    lab.store.finish_run(lab.run_id, "done", {})
     (event,) = lab.store.events(lab.run_id, "evaluated")
     assert (event.data["level"], event.data["harness"]) == (1, result.harness_id)
 

@@ -17,10 +17,12 @@ import json
 import operator
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
+
+from loriner.harness.contract import program_nodes
 
 _SIZE = 200_000
 """Characters or items up to which a constant is folded."""
@@ -74,7 +76,7 @@ def literals(source: str) -> Literals:
         SyntaxError: `source` is no Python program, or is nested too deeply to be read.
     """
     try:
-        reader = _Reader(ast.parse(source))
+        reader = _Reader(program_nodes(source))
     except RecursionError:
         raise SyntaxError("the program is nested too deeply to be read") from None
     texts = tuple(dict.fromkeys(reader.texts()))
@@ -96,16 +98,16 @@ def _constant(value: Any) -> Any:
 
 
 class _Reader:
-    def __init__(self, tree: ast.Module) -> None:
-        self._tree = tree
+    def __init__(self, nodes: Sequence[ast.AST]) -> None:
+        self._nodes = nodes
         self._steps = 0
         self._known: dict[ast.expr, Any] = {}
         assigned: dict[str, list[ast.expr]] = {}
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 assigned.setdefault(node.targets[0].id, []).append(node.value)
         self._names = {name: values[0] for name, values in assigned.items() if len(values) == 1}
-        self._constants = list(self._folded(tree))
+        self._constants = list(self._folded(nodes))
 
     def texts(self) -> Iterator[Text]:
         for value, line in self._constants:
@@ -123,7 +125,7 @@ class _Reader:
                     yield Table(texts, line, in_text=isinstance(value, str))
 
     def links(self) -> Iterator[Link]:
-        for node in ast.walk(self._tree):
+        for node in self._nodes:
             for keys, values in _cases(node):
                 if (known := self._under(keys)) and (found := self._under(values)):
                     yield Link(known, found, getattr(values[0], "lineno", 1))
@@ -133,12 +135,12 @@ class _Reader:
                 yield from (Link((key,), (value,), line) for key, value in pairs if key and value)
 
     def _under(self, nodes: Sequence[ast.AST]) -> tuple[str, ...]:
-        found = (_text(value) for node in nodes for value, _ in self._folded(node))
+        found = (_text(value) for node in nodes for value, _ in self._folded(ast.walk(node)))
         return tuple(dict.fromkeys(text for text in found if text is not None))
 
-    def _folded(self, tree: ast.AST) -> Iterator[tuple[Any, int]]:
-        """Every constant expression under `tree`, with its line; parts of one come after it."""
-        for node in ast.walk(tree):
+    def _folded(self, nodes: Iterable[ast.AST]) -> Iterator[tuple[Any, int]]:
+        """Every constant expression among the nodes, with its line; parts of one come after it."""
+        for node in nodes:
             if isinstance(node, ast.expr) and not isinstance(node, ast.Name):
                 try:
                     yield self._fold(node, {}), node.lineno

@@ -72,7 +72,7 @@ def check(
     if len(answers) != len(questions):
         raise ValueError(f"{len(answers)} answers for {len(questions)} questions: give one for each")
     exam = _exam(tuple(answers), tuple(questions))
-    held_before = [] if baseline is None else [text.value for text in literals(baseline).texts]
+    held_before = [] if baseline is None else [text.value for text in _literals(baseline).texts]
     known = _known(tuple(dict.fromkeys([*held_before, *shown])))
     held = literals(source)
     return (
@@ -183,6 +183,7 @@ class _Known:
 
 # One episode checks many candidates against the same texts.
 _exam = lru_cache(maxsize=2)(_Exam)
+_literals = lru_cache(maxsize=2)(literals)
 _known = lru_cache(maxsize=2)(_Known)
 
 

@@ -60,6 +60,14 @@ class Evaluator:
     _shared: dict[tuple[str, str, str, tuple[str, ...], int], asyncio.Task[Evaluation]] = field(
         default_factory=dict
     )
+    _at_work: int = 0
+    """Trials that were begun and are not handed to the store yet."""
+    _seconds: dict[str, tuple[float, int]] | None = None
+    """Wall time and number of the trials of each program; None before it is asked for."""
+    _recorded: set[str] = field(default_factory=set)
+    """Programs that were handed to the store."""
+    _begun: set[tuple[str, str, str]] | None = None
+    """Task, program and purpose of each evaluation that the run has begun; None before it is asked for."""
     _held: set[str] = field(default_factory=set)
     """Tasks that were held against what the run began with."""
     _examples: dict[str, Examples] = field(default_factory=dict)
@@ -106,9 +114,32 @@ class Evaluator:
 
     def seconds_a_trial(self, harness_id: str) -> float:
         """Wall time of this run's evaluations of a program, over their trials; 0 where none was run."""
-        found = [each.data for each in self.store.events(self.run_id, "evaluated")]
-        its = [each for each in found if each["harness"] == harness_id and each.get("n")]
-        return float(sum(each["seconds"] for each in its) / max(1, sum(each["n"] for each in its)))
+        seconds, n = self._timed().get(harness_id, (0.0, 0))
+        return seconds / max(1, n)
+
+    def _timed(self) -> dict[str, tuple[float, int]]:
+        if self._seconds is None:
+            self._seconds = {}
+            for each in self.store.events(self.run_id, "evaluated"):
+                self._time(each.data["harness"], each.data["seconds"], each.data.get("n", 0))
+        return self._seconds
+
+    def _time(self, harness_id: str, seconds: float, n: int) -> None:
+        if n and self._seconds is not None:
+            before, n_before = self._seconds.get(harness_id, (0.0, 0))
+            self._seconds[harness_id] = (before + seconds, n_before + n)
+
+    def _recorded_trials(self, task: str, harness_id: str, purpose: str) -> list[Trial]:
+        """The standing trials of an evaluation; the store is not asked where the run has none."""
+        if self._begun is None:
+            tallies = self.store.tallies(self.run_id)
+            self._begun = {(each.task, each.harness_id, each.purpose) for each in tallies}
+        if (task, harness_id, purpose) not in self._begun:
+            self._begun.add((task, harness_id, purpose))
+            return []
+        return self.store.trials(
+            self.run_id, harness_id=harness_id, task=task, purpose=purpose, with_calls=True
+        )
 
     def tools(self, task: Task, question: Question) -> Mapping[str, Tool]:
         """What a program may call on the host while it answers the question: the task's own tools, and
@@ -162,6 +193,8 @@ class _Batch:
     probed: asyncio.Event = field(default_factory=asyncio.Event)
     n_unknown: int = 0
     """Probes that have not ended yet."""
+    n_left: int = 0
+    """Trials that are not handed to the store yet."""
     stopped: BudgetReached | None = None
     """The cap that was reached: no further trial begins, and those in flight end by themselves."""
     done: dict[tuple[str, int], Trial] = field(default_factory=dict)
@@ -171,14 +204,21 @@ class _Batch:
     """What the scorer failed with, for each answer that it failed on."""
 
     async def run(self) -> Evaluation:
+        try:
+            return await self._run()
+        finally:
+            self._leave(self.n_left)
+
+    def _enter(self, n: int) -> None:
+        self.n_left += n
+        self.lab._at_work += n
+
+    def _leave(self, n: int) -> None:
+        self._enter(-n)
+
+    async def _run(self) -> Evaluation:
         self.gate = asyncio.Semaphore(self.lab.concurrency)
-        known = self.lab.store.trials(
-            self.lab.run_id,
-            harness_id=self.harness.id,
-            task=self.task.name,
-            purpose=self.purpose,
-            with_calls=True,
-        )
+        known = self.lab._recorded_trials(self.task.name, self.harness.id, self.purpose)
         self.done = {(trial.question_id, trial.sample): trial for trial in known if trial.score is not None}
         wanted = [(question, sample) for sample in range(self.samples) for question in self.questions]
         missing = [
@@ -193,9 +233,11 @@ class _Batch:
         )
         self.lab.observe(began)
         started = time.monotonic()
+        self._enter(len(missing))
         async with together() as group:
-            if self.lab.store.harness(self.harness.id) is None:
-                group.create_task(self.lab.store.add_harness(self.harness))
+            if self.harness.id not in self.lab._recorded:
+                self.lab._recorded.add(self.harness.id)
+                group.create_task(self.lab.store.add_harness(self.harness, at_once=False))
             await self._work(missing, group)
         if self.stopped is not None:
             raise self.stopped
@@ -214,14 +256,16 @@ class _Batch:
             failed = f"the scorer failed on {n} of {len(missing)} answers, which score 0: {first}"
             self.lab.observe(Note(text=f"{self.task.name}: {failed}"))
         if missing:
+            seconds = round(time.monotonic() - started, 3)
             facts = {
                 "harness": self.harness.id,
                 "purpose": self.purpose,
                 "level": evaluation.level,
                 "n": len(missing),
-                "seconds": round(time.monotonic() - started, 3),
+                "seconds": seconds,
             }
-            await self.lab.store.add_event(self.lab.run_id, "evaluated", facts)
+            self.lab._time(self.harness.id, seconds, len(missing))
+            self.lab.store.note(self.lab.run_id, "evaluated", facts)
         return evaluation
 
     async def _work(self, missing: Sequence[tuple[Question, int]], group: asyncio.TaskGroup) -> None:
@@ -269,7 +313,9 @@ class _Batch:
         self.n_unknown -= 1
         if self.n_unknown == 0:
             self.probed.set()
-        await self.lab.store.add_trial(self.lab.run_id, self.purpose, trial)
+        self._leave(1)
+        is_last = not self.lab._at_work  # it has the others committed with it
+        await self.lab.store.add_trial(self.lab.run_id, self.purpose, trial, at_once=is_last)
         self.lab.observe(TrialDone(purpose=self.purpose, trial=trial))
         failed = [each for each in self.done.values() if each.status is Status.INFRA_ERROR]
         if len(failed) >= MAX_INFRA_ERRORS and 2 * len(failed) > len(self.done):

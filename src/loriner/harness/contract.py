@@ -103,9 +103,17 @@ def program_tree(source: str) -> ast.Module:
             compile(tree, "<harness>", "exec", dont_inherit=True)
     except SyntaxError:
         raise
-    except (ValueError, OverflowError, RecursionError, MemoryError) as error:
-        raise SyntaxError(str(error) or "too deeply nested") from None
+    except (RecursionError, MemoryError):
+        raise SyntaxError("the program is nested too deeply to be read") from None
+    except (ValueError, OverflowError) as error:
+        raise SyntaxError(str(error)) from None
     return tree
+
+
+@lru_cache(maxsize=32)
+def program_nodes(source: str) -> tuple[ast.AST, ...]:
+    """The nodes of a program's tree, breadth first. Raises as `program_tree`."""
+    return tuple(ast.walk(program_tree(source)))
 
 
 def size_fault(source: str) -> Failure | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from collections.abc import Iterator
+from functools import lru_cache
 
 from loriner.errors import EditError
 from loriner.harness.contract import program_tree, size_fault, solve_fault, syntax_fault
@@ -36,7 +38,7 @@ def _program_fault(source: str, result: str) -> Failure | None:
     fault = solve_fault(tree)
     if fault is not None and fault.code != "signature_changed":
         return fault
-    return _no_effect(source, tree) or fault
+    return _no_effect(source, result) or fault
 
 
 def _omission(source: str, result: str) -> Failure | None:
@@ -55,48 +57,45 @@ def _placeholder(text: str) -> Failure:
     )
 
 
-def _no_effect(source: str, tree: ast.Module) -> Failure | None:
+def _no_effect(source: str, result: str) -> Failure | None:
     try:
-        before = program_tree(source)
+        before = tree_digest(source)
     except SyntaxError:
         return None
-    if not same_tree(before, tree):
+    if before != tree_digest(result):
         return None
     return Failure("no_effect", "Only comments or layout would change, and the program would do the same.")
 
 
-def same_tree(one: ast.AST, other: ast.AST) -> bool:
-    """Whether two trees are equal, as `ast.dump` shows them. Without recursion: trees may be deep."""
-    pairs: list[tuple[object, object]] = [(one, other)]
-    while pairs:
-        left, right = pairs.pop()
-        if type(left) is not type(right):
-            return False
-        if isinstance(left, ast.AST):
-            pairs.extend((getattr(left, name, None), getattr(right, name, None)) for name in left._fields)
-        elif isinstance(left, list) and isinstance(right, list):
-            if len(left) != len(right):
-                return False
-            pairs.extend(zip(left, right, strict=True))
-        elif repr(left) != repr(right):
-            return False
-    return True
-
-
+@lru_cache(maxsize=64)
 def tree_digest(source: str) -> str:
     """A digest that is equal for programs which differ in comments and layout alone, in hex.
 
     Raises:
         SyntaxError: `source` is no Python program.
     """
-    found = hashlib.sha256()
-    for node in ast.walk(program_tree(source)):  # breadth first, and each list with its length: one tree each
-        shown = [type(node).__name__, *(_shape(value) for _, value in ast.iter_fields(node))]
-        found.update(repr(shown).encode("utf-8", "surrogatepass"))
-    return found.hexdigest()
+    shown = repr(list(_shape(program_tree(source))))
+    return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _shape(value: object) -> object:
-    if isinstance(value, list):
-        return [_shape(each) for each in value]
-    return "" if isinstance(value, ast.AST) else repr(value)
+def _shape(tree: ast.AST) -> Iterator[object]:
+    """The kinds of the nodes, each with its values: one sequence for each tree: a kind has its fields, and a
+    list says its length. Without recursion: trees may be deep.
+    """
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield type(node).__name__
+        for name in node._fields:
+            value = getattr(node, name, None)
+            values = value if isinstance(value, list) else [value]
+            if values is value:
+                yield len(values)
+            for each in values:
+                if not isinstance(each, ast.AST):
+                    yield repr(each)
+                elif each._fields:
+                    yield 0
+                    waiting.append(each)
+                else:
+                    yield type(each).__name__

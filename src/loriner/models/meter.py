@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -65,11 +66,13 @@ class Need:
     minutes: float = 0.0
 
     def __add__(self, other: Need) -> Need:
-        mine, its = asdict(self), asdict(other)
-        return Need(**{name: mine[name] + its[name] for name in mine})
+        return self._by_unit(lambda name: getattr(self, name) + getattr(other, name))
 
     def __mul__(self, times: float) -> Need:
-        return Need(**{name: each * times for name, each in asdict(self).items()})
+        return self._by_unit(lambda name: getattr(self, name) * times)
+
+    def _by_unit(self, amount: Callable[[str], float]) -> Need:
+        return Need(**{name: amount(name) for name in Need.__slots__})
 
 
 class Meter:

@@ -8,7 +8,7 @@ import inspect
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -94,29 +94,24 @@ def make_context(
     *,
     round: int,
     history: Sequence[PastRevision] = (),
+    known: Mapping[int, FeedbackTrial] | None = None,
 ) -> Context:
-    """The context of one round. Its id is a digest of what it shows, so equal contexts have equal ids."""
-    by_id = {question.id: question for question in questions}
-    options = _options(by_id.values())
-    trials = tuple(
-        FeedbackTrial(
-            question=by_id[trial.question_id].text,
-            target=" | ".join(target_texts(by_id[trial.question_id].target)),
-            trial=trial,
-            fault=None if found is None else found.fault,
-            evidence="" if found is None else found.evidence,
-        )
-        for trial in feedback.trials
-        for found in (_diagnosed(trial, by_id[trial.question_id], options),)
-    )
-    shown = [
+    """The context of one round. Its id is a digest of what it shows, so equal contexts have equal ids.
+
+    `known` are feedback trials of earlier rounds, by the identity of their trials: they stay as they are.
+    """
+    known = known or {}
+    fresh = [trial for trial in feedback.trials if id(trial) not in known]
+    found = {id(each.trial): each for each in _feedback(fresh, questions)}
+    trials = tuple(known.get(id(trial)) or found[id(trial)] for trial in feedback.trials)
+    digested = [
         brief.task,
         harness.id,
         len(history),
         [[each.trial.question_id, each.trial.answer] for each in trials],
     ]
     return Context(
-        id=hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:16],
+        id=hashlib.sha256(json.dumps(digested).encode()).hexdigest()[:16],
         task=brief.task,
         description=brief.description,
         tools=brief.tools,
@@ -126,6 +121,22 @@ def make_context(
         history=tuple(history),
         tool_help=brief.tool_help,
     )
+
+
+def _feedback(trials: Sequence[Trial], questions: Iterable[Question]) -> Iterator[FeedbackTrial]:
+    """The trials with their faults."""
+    by_id = {question.id: question for question in questions} if trials else {}
+    options = _options(by_id.values())
+    for trial in trials:
+        question = by_id[trial.question_id]
+        found = _diagnosed(trial, question, options)
+        yield FeedbackTrial(
+            question=question.text,
+            target=" | ".join(target_texts(question.target)),
+            trial=trial,
+            fault=None if found is None else found.fault,
+            evidence="" if found is None else found.evidence,
+        )
 
 
 def faults(evaluation: Evaluation, questions: Iterable[Question]) -> Counter[Fault]:

@@ -17,7 +17,7 @@ from loriner.events import End, Name, Note, Round, RoundBegan
 from loriner.models.meter import Need
 from loriner.propose.context import brief_of, make_context
 from loriner.propose.proposer import Proposer
-from loriner.records import Context, Evaluation, Failure, Harness, PastRevision, Question
+from loriner.records import Context, Evaluation, Failure, FeedbackTrial, Harness, PastRevision, Question
 from loriner.search.allowance import Bill
 from loriner.search.drawing import Drawn, Draws
 from loriner.search.ending import Ending
@@ -72,6 +72,10 @@ class _Episode:
     history: list[PastRevision] = field(init=False, default_factory=list)
     candidates: list[Harness] = field(init=False, default_factory=list)
     """Those that were considered."""
+    seen: dict[tuple[str, tuple[str, ...]], Evaluation] = field(init=False, default_factory=dict)
+    """Windows of feedback trials that are complete, by program and questions."""
+    diagnosed: dict[int, FeedbackTrial] = field(init=False, default_factory=dict)
+    """What rounds have shown, by the identity of its trial."""
     too_few: bool = field(init=False, default=False)
     """Whether nothing could be accepted from the start: then the search goes on for what it may find."""
 
@@ -150,7 +154,7 @@ class _Episode:
             self.lab.observe(RoundBegan(number=number, parent_id=context.harness.id))
             drawn = await self.draws.round(context, self.plan.candidates, number, self.grading.grade)
             made = await self.selection.round(number, context.harness, drawn)
-            await self._keep(made, drawn)
+            self._keep(made, drawn)
             n_idle = n_idle + 1 if all(each.empty for each in drawn) else 0
             if n_idle >= MOST_IDLE:
                 why = f"{n_idle} rounds in a row brought no new program"
@@ -165,7 +169,11 @@ class _Episode:
         feedback = await self.windows.trials(partial(self._trials, "feedback", parent))
         brief = brief_of(self.task.name, self.task.description, self.task.tools)
         history = () if from_seed else self.history
-        return make_context(brief, parent, feedback, self.feedback, round=number, history=history)
+        context = make_context(
+            brief, parent, feedback, self.feedback, round=number, history=history, known=self.diagnosed
+        )
+        self.diagnosed.update((id(each.trial), each) for each in context.feedback)
+        return context
 
     async def _hopeless(self, context: Context) -> End | None:
         """The end of a search that cannot accept anything any more.
@@ -186,17 +194,17 @@ class _Episode:
         )
         return End(reason="nothing can be accepted any more", why=why)
 
-    async def _keep(self, made: Round, drawn: Sequence[Drawn]) -> None:
+    def _keep(self, made: Round, drawn: Sequence[Drawn]) -> None:
         for attempt, each in zip(made.attempts, drawn, strict=True):
             self.history.append(past(attempt, each.rollout, made.number))
             if attempt.considered and each.rollout.candidate is not None:
                 self.candidates.append(each.rollout.candidate)
-        await self.record.told(made)
+        self.record.round(made)
 
     async def _end(self, ending: Ending) -> None:
         """Tells why the search ended, and scores what it ends with; what a cap left out is kept with it."""
         ending.stop = replace(ending.stop, solver=self.bill.solver, proposer=self.bill.proposer)
-        await self.record.told(ending.stop)
+        await self.record.end(ending.stop)
         if self.plan.oracle and self.test and ending.stop.reason != "budget":
             await ending.test_all(self.candidates)
         shown: dict[Name, Harness] = {"seed": self.seed, "best": self.selection.current}
@@ -210,7 +218,12 @@ class _Episode:
 
     async def _trials(self, purpose: Split, harness: Harness, questions: Sequence[Question]) -> Evaluation:
         """Trials of the search, on its bill; `Selection` bills the first ones of a candidate, in order."""
+        key = harness.id, tuple(each.id for each in questions)
+        if purpose == "feedback" and key in self.seen:
+            return self.seen[key]
         found = await self.lab.evaluate(self.task, harness, questions, purpose=purpose)
+        if purpose == "feedback" and not found.n_infra_errors:
+            self.seen[key] = found
         if purpose == "feedback" or harness.id in self.grading.known or harness == self.seed:
             self.bill.add_trials(found)
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -52,6 +53,8 @@ class Draws:
     """Programs that were scored, by the digest of their trees: which program that was, in words."""
     asked: Counter[str] = field(default_factory=Counter)
     """Completions taken of each context."""
+    left: set[tuple[str, int]] | None = None
+    """Places whose rollout an earlier session of the run recorded; None before they are asked for."""
 
     def know(self, harness: Harness, words: str) -> str:
         """What an equal program was called before; empty for a new one, which is called `words` from now."""
@@ -67,18 +70,23 @@ class Draws:
         """
         drawn: list[Drawn] = []
         async with together() as group:
-            group.create_task(self.lab.store.add_context(self.lab.run_id, context))
+            store, run_id = self.lab.store, self.lab.run_id
+            group.create_task(store.add_context(run_id, context, at_once=False))
             wanted = n
             for _ in range(1 + N_REDRAWS):
                 taken = [self._one(context, each) for each in self._next(context, wanted)]
-                for rollout in await all_of(taken):
-                    group.create_task(self._record(rollout))  # first: no trial is there before its rollout
+                for rollout, is_new in await all_of(taken):
+                    if is_new:  # first: no trial is there before its rollout
+                        group.create_task(store.add_rollout(run_id, rollout, at_once=False))
                     drawn.append(Drawn(rollout, self._named(rollout, number)))
                     if (candidate := drawn[-1].new) is not None:
                         group.create_task(_done(begin(candidate)))
                 wanted = sum(bool(each.repeats) for each in drawn[-wanted:])
                 if not wanted:
                     break
+            if not any(each.new for each in drawn):  # else the trials bring a commit
+                await asyncio.sleep(0)  # the rows are handed over
+                store.flush()
         return drawn
 
     def _next(self, context: Context, n: int) -> range:
@@ -86,18 +94,19 @@ class Draws:
         self.asked[context.id] += n
         return range(first, first + n)
 
-    async def _one(self, context: Context, index: int) -> Rollout:
-        """The completion of this place: the recorded one, or a new one."""
-        rollout = self.lab.store.rollout(self.lab.run_id, context.id, index)
-        if rollout is None:
-            rollout = self._checked(await propose(self.proposer, context, index))
+    async def _one(self, context: Context, index: int) -> tuple[Rollout, bool]:
+        """The completion of this place, and whether it is new: else it is the recorded one."""
+        known = self._recorded(context.id, index)
+        rollout = known or self._checked(await propose(self.proposer, context, index))
         self.lab.observe(Proposed(rollout=rollout))
-        return rollout
+        return rollout, known is None
 
-    async def _record(self, rollout: Rollout) -> None:
+    def _recorded(self, context_id: str, index: int) -> Rollout | None:
+        """The rollout of a place that an earlier session of the run left; this one asks for none twice."""
         store, run_id = self.lab.store, self.lab.run_id
-        if store.rollout(run_id, rollout.context_id, rollout.index) is None:
-            await store.add_rollout(run_id, rollout)
+        if self.left is None:
+            self.left = {(each.context_id, each.index) for each in store.rollouts(run_id)}
+        return store.rollout(run_id, context_id, index) if (context_id, index) in self.left else None
 
     def _checked(self, rollout: Rollout) -> Rollout:
         failure = None if rollout.candidate is None else self.check(rollout.candidate)

@@ -36,6 +36,8 @@ class Grading:
     """Whether more was used than the search is allowed."""
     known: dict[str, Evaluation] = field(default_factory=dict)
     """The trials of each program so far, by its id."""
+    scored: dict[str, tuple[Evaluation, Mapping[str, float]]] = field(default_factory=dict)
+    """The scores of each program, with the evaluation that they are worked out from."""
     n_confirmations: int = 0
     """Begun since the last acceptance."""
 
@@ -69,11 +71,11 @@ class Grading:
 
     def judge(self, current: Harness, candidate: Harness, n_stages: int) -> Verdict:
         """The rule's verdict after so many stages."""
-        return self._verdict(self.known[current.id].scores, self.known[candidate.id].scores, n_stages)
+        return self._verdict(self._scores(current.id), self._scores(candidate.id), n_stages)
 
     def closed(self, current: Harness) -> bool:
         """Whether the rule would refuse even a candidate that is right on every question of the pool."""
-        known = self.known[current.id].scores
+        known = self._scores(current.id)
         before = {each.id: known.get(each.id, 0.0) for each in self.pool}
         after = dict.fromkeys(before, 1.0)
         states = (self._verdict(before, after, n + 1).state for n in range(len(self.plan.stages)))
@@ -88,19 +90,26 @@ class Grading:
 
     def lead(self, candidate: str, current: str) -> float | None:
         """How much better one program is on the questions that both have scores on; None without any."""
-        after, before = self.known[candidate].scores, self.known[current].scores
+        after, before = self._scores(candidate), self._scores(current)
         both = after.keys() & before.keys()
         return fmean(after[each] - before[each] for each in sorted(both)) if both else None
 
     def mean_beside(self, harness: str, other: str) -> float | None:
         """The mean score of one program on the questions that the other has a score on too."""
-        own, others = self.known[harness].scores, self.known[other].scores
+        own, others = self._scores(harness), self._scores(other)
         shared = [own[each] for each in sorted(own.keys() & others.keys())]
         return fmean(shared) if shared else None
 
     def perfect(self, harness: Harness) -> bool:
         """Whether every trial so far is right."""
         return self.known[harness.id].mean_score == 1.0
+
+    def _scores(self, harness: str) -> Mapping[str, float]:
+        """The scores of a program by question."""
+        known = self.known[harness]
+        if harness not in self.scored or self.scored[harness][0] is not known:
+            self.scored[harness] = known, known.scores
+        return self.scored[harness][1]
 
     def _best(self, candidates: Iterable[Harness], n: int, n_stages: int) -> list[Harness]:
         """The `n` with the best mean so far, the earlier of equals first; before any trial, all."""

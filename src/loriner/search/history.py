@@ -7,7 +7,7 @@ walks again from its start and tells everything again; the last telling of each 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -16,6 +16,7 @@ from loriner.events import Arm, End, Name, Round, Standing, Start
 from loriner.records import Harness
 from loriner.search.old_events import renewed
 from loriner.store.database import Store
+from loriner.store.packing import fields_of
 
 Told = Start | Round | Standing | End | Arm
 """What the store keeps of an episode."""
@@ -60,7 +61,12 @@ class Adaptation:
 
 async def tell(store: Store, run_id: str, told: Told) -> None:
     """Adds to the history of a run; returns once it is recorded."""
-    await store.add_event(run_id, _NAMES[type(told)], asdict(told))
+    await store.add_event(run_id, _NAMES[type(told)], fields_of(told))
+
+
+def note(store: Store, run_id: str, told: Told) -> None:
+    """Adds to the history of a run with the next commit, for which nobody waits."""
+    store.note(run_id, _NAMES[type(told)], fields_of(told))
 
 
 def history(store: Store, run_id: str) -> History:

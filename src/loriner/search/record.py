@@ -13,7 +13,7 @@ from loriner.records import Evaluation, Fault, Harness, PastRevision, Rollout, V
 from loriner.search.allowance import calls_a_question
 from loriner.search.episode import Plan
 from loriner.search.feedback import asks_model
-from loriner.search.history import tell
+from loriner.search.history import note, tell
 from loriner.statistics import interval
 from loriner.store.entry import Evidence
 from loriner.store.registry import Registry
@@ -81,10 +81,15 @@ class Record:
         await tell(self.lab.store, self.lab.run_id, told)
         self.lab.observe(told)
 
-    async def told(self, event: Round | End) -> None:
-        """Keeps what a round changed, or why the search ended, and tells the observer."""
-        await tell(self.lab.store, self.lab.run_id, event)
-        self.lab.observe(event)
+    def round(self, made: Round) -> None:
+        """Keeps what a round changed, with the next commit: all that it rests on is on the disk."""
+        note(self.lab.store, self.lab.run_id, made)
+        self.lab.observe(made)
+
+    async def end(self, stop: End) -> None:
+        """Keeps why the search ended."""
+        await tell(self.lab.store, self.lab.run_id, stop)
+        self.lab.observe(stop)
 
     async def standing(
         self,

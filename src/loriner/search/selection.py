@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from loriner.events import Attempt, Round
 from loriner.models.meter import Allowance
 from loriner.propose.context import faults
-from loriner.records import Harness, Rollout
+from loriner.records import Fault, Harness, Rollout
 from loriner.search.acceptance import Verdict
 from loriner.search.allowance import Bill
 from loriner.search.drawing import Drawn
 from loriner.search.grading import Grading
 from loriner.search.record import Graded, Origin, Record
 from loriner.statistics import Decision
+
+
+@dataclass(slots=True)
+class Leads:
+    """How far refused programs are ahead of one program, on the trials that it has by now."""
+
+    against: tuple[str, int]
+    """That program's id, and the number of its trials."""
+    n: int = 0
+    """Programs that were looked at."""
+    best: str = ""
+    """The one furthest ahead; empty where none is."""
+    lead: float = 0.0
+
+    def add(self, harness_id: str, lead: float) -> None:
+        self.n += 1
+        if lead > self.lead:
+            self.best, self.lead = harness_id, lead
 
 
 @dataclass(slots=True)
@@ -28,6 +48,9 @@ class Selection:
     allowance: Allowance | None
     refused: dict[str, tuple[Origin, str]] = field(default_factory=dict)
     """Leaders of a round that were not accepted, by id, each with the reason."""
+    faults: dict[tuple[str, int], Counter[Fault]] = field(default_factory=dict)
+    """Of the grade trials of a program, by its id and their number."""
+    leads: Leads = field(default_factory=lambda: Leads(("", 0)))
 
     async def round(self, number: int, parent: Harness, drawn: Sequence[Drawn]) -> Round:
         """What became of the completions of a round; an accepted program is now the current one."""
@@ -53,13 +76,19 @@ class Selection:
     def graded(self, harness: Harness, reason: str = "") -> Graded:
         """A program with its grade trials so far."""
         grade = self.grading.known[harness.id]
-        return Graded(harness=harness, grade=grade, faults=faults(grade, self.grading.pool), reason=reason)
+        key = harness.id, len(grade.trials)
+        if key not in self.faults:
+            self.faults[key] = faults(grade, self.grading.pool)
+        return Graded(harness=harness, grade=grade, faults=self.faults[key], reason=reason)
 
     def ahead(self) -> str:
         """The id of the refused leader that is furthest ahead of the current program; empty without any."""
-        leads = {each: self.grading.lead(each, self.current.id) or 0.0 for each in self.refused}
-        best = max(leads, key=lambda each: leads[each], default="")
-        return best if best and leads[best] > 0 else ""
+        now = self.current.id, len(self.grading.known[self.current.id].trials)
+        if self.leads.against != now:
+            self.leads = Leads(now)
+        for each in islice(self.refused, self.leads.n, None):
+            self.leads.add(each, self.grading.lead(each, self.current.id) or 0.0)
+        return self.leads.best
 
     def unconfirmed(self) -> Graded | None:
         """The refused leader that is furthest ahead of the current program; the registry keeps it."""

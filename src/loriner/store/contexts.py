@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
-from operator import attrgetter
+from dataclasses import dataclass, field
+from operator import is_
 from typing import Any
 
 from loriner.records import Call, Context, Fault, FeedbackTrial, Harness, PastRevision, Status, Trial
-from loriner.store.packing import pack, unpack
+from loriner.store.packing import fields_of, pack, unpack
 from loriner.store.reader import Reader
 from loriner.store.rows import harness_fact
 from loriner.store.writer import Batch, Fact
 
 
-def context_fact(run_id: str, context: Context) -> Fact:
-    """Records a context and the source of its harness, once."""
-    body, keep = pack(_shown(context)), harness_fact(context.harness)
+@dataclass(slots=True)
+class Shown:
+    """The context of each run that was recorded last: the history of the next one mostly goes on from its."""
+
+    last: dict[str, Context] = field(default_factory=dict)
+
+    def follows(self, run_id: str, context: Context) -> Context | None:
+        """The one recorded last, if the history of this one begins with its; now this one is the last."""
+        before, self.last[run_id] = self.last.get(run_id), context
+        goes_on = before is not None and all(map(is_, before.history, context.history))
+        return before if goes_on and len(before.history) <= len(context.history) else None  # type: ignore[union-attr]
+
+
+def context_fact(run_id: str, context: Context, shown: Shown) -> Fact:
+    """Records a context and the source of its harness, once; of its history only what is new."""
+    before, keep = shown.follows(run_id, context), harness_fact(context.harness)
+    body = pack(_shown(context, before))
 
     def fact(batch: Batch) -> None:
         keep(batch)
@@ -29,16 +43,15 @@ def context_fact(run_id: str, context: Context) -> Fact:
     return fact
 
 
-_PAST = tuple(field.name for field in fields(PastRevision))
-_past = attrgetter(*_PAST)
-
-
-def _shown(context: Context) -> dict[str, Any]:
-    """A context as JSON values, without harness and id. A history can be long: it is not walked deep."""
-    shown = asdict(replace(context, history=()))
+def _shown(context: Context, before: Context | None) -> dict[str, Any]:
+    """A context without harness and id, to be packed. Of a history that goes on from that of another context
+    there is its id, and what is new.
+    """
+    shown = fields_of(context)
     del shown["harness"], shown["id"]
-    shown["history"] = [dict(zip(_PAST, _past(each), strict=True)) for each in context.history]
-    return shown
+    if before is None or not before.history:
+        return shown
+    return {**shown, "history": context.history[len(before.history) :], "after": before.id}
 
 
 def find_contexts(reader: Reader, run: int) -> list[Context]:
@@ -48,10 +61,17 @@ def find_contexts(reader: Reader, run: int) -> list[Context]:
         "WHERE c.run = ? ORDER BY c.id",
         (run,),
     )
-    return [_read(name, Harness(unpack(source)), unpack(body)) for name, source, body in rows]
+    found: dict[str, Context] = {}
+    for name, source, body in rows:
+        shown = unpack(body)
+        before = found[shown.pop("after")].history if "after" in shown else ()
+        found[name] = _read(name, Harness(unpack(source)), before, shown)
+    return list(found.values())
 
 
-def _read(context_id: str, harness: Harness, shown: Mapping[str, Any]) -> Context:
+def _read(
+    context_id: str, harness: Harness, before: tuple[PastRevision, ...], shown: Mapping[str, Any]
+) -> Context:
     return Context(
         **{
             **shown,
@@ -59,7 +79,7 @@ def _read(context_id: str, harness: Harness, shown: Mapping[str, Any]) -> Contex
             "harness": harness,
             "tools": tuple(shown["tools"]),
             "feedback": tuple(_feedback(each, shown["task"]) for each in shown["feedback"]),
-            "history": tuple(PastRevision(**each) for each in shown["history"]),
+            "history": (*before, *(PastRevision(**each) for each in shown["history"])),
         }
     )
 

@@ -1,11 +1,13 @@
 """The feedback store: every run, trial, call, candidate and cost is a row in one SQLite file.
 
 Reads are synchronous and take milliseconds. Writes return once the row is on the disk; those that wait at the
-same time share a commit. Any number of processes may read and write one store on one machine.
+same time share a commit. One that is not to be written `at_once` waits for others, a moment at most or until
+`flush`. Any number of processes may read and write one store on one machine.
 """
 
 from __future__ import annotations
 
+from asyncio import Future
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +17,7 @@ from loriner.errors import StoreError
 from loriner.models.base import ModelReply
 from loriner.records import Context, Harness, Rollout, Trial, Usage
 from loriner.store.connection import FILE_NAME, connect, is_writable, migrate, migrations, require_store
-from loriner.store.contexts import context_fact, find_contexts
+from loriner.store.contexts import Shown, context_fact, find_contexts
 from loriner.store.events import Event, event_fact, find_events
 from loriner.store.queries import (
     Tally,
@@ -40,7 +42,7 @@ from loriner.store.runs import (
     resume_fact,
     start_fact,
 )
-from loriner.store.writer import Writer
+from loriner.store.writer import Fact, Writer
 
 
 class Store:
@@ -53,6 +55,9 @@ class Store:
         """For the other modules of this package, which ask in SQL."""
         self._writer: Writer | None = None
         self._holds: dict[str, Hold] = {}
+        self._numbers: dict[str, int] = {}
+        """Of runs; they never change."""
+        self._shown = Shown()
         self._closed = False
 
     @classmethod
@@ -112,9 +117,26 @@ class Store:
             self._writer = Writer(self.path)
         return self._writer
 
+    async def _record(self, fact: Fact, at_once: bool) -> None:
+        writer = self._writing()
+        await (writer.record(fact) if at_once else writer.linger(fact))
+
+    def flush(self) -> None:
+        """Has everything committed now that is waiting for others."""
+        if self._writer is not None:
+            self._writer.flush()
+
+    def note(self, run_id: str, kind: str, data: Mapping[str, Any]) -> None:
+        """Records that something happened, with the next commit; nobody waits for it."""
+        self._writing().linger(event_fact(run_id, kind, data)).add_done_callback(_looked_at)
+
     def _number(self, run_id: str) -> int:
-        row = self.reader.row("SELECT n FROM runs WHERE id = ?", (run_id,))
-        return row[0] if row else -1
+        if run_id not in self._numbers:
+            row = self.reader.row("SELECT n FROM runs WHERE id = ?", (run_id,))
+            if row is None:
+                return -1
+            self._numbers[run_id] = row[0]
+        return self._numbers[run_id]
 
     # Runs. Whoever starts or resumes one holds it until it is finished, or the store or the process ends.
 
@@ -177,13 +199,13 @@ class Store:
 
     # Trials
 
-    async def add_trial(self, run_id: str, purpose: str, trial: Trial) -> None:
+    async def add_trial(self, run_id: str, purpose: str, trial: Trial, *, at_once: bool = True) -> None:
         """Records a trial with its calls.
 
         A second trial of the same (run, harness, task, purpose, question, sample) changes nothing. An
         infra_error is always kept, and never stands in the way of the trial that counts.
         """
-        await self._writing().record(trial_fact(run_id, purpose, trial))
+        await self._record(trial_fact(run_id, purpose, trial), at_once)
 
     def trials(
         self,
@@ -214,9 +236,9 @@ class Store:
 
     # Harnesses and rollouts
 
-    async def add_harness(self, harness: Harness) -> None:
+    async def add_harness(self, harness: Harness, *, at_once: bool = True) -> None:
         """Records the source of a harness under its id."""
-        await self._writing().record(harness_fact(harness))
+        await self._record(harness_fact(harness), at_once)
 
     def harness(self, id_prefix: str) -> Harness | None:
         """The harness whose id begins so, or None.
@@ -226,9 +248,9 @@ class Store:
         """
         return find_harness(self.reader, id_prefix)
 
-    async def add_rollout(self, run_id: str, rollout: Rollout) -> None:
+    async def add_rollout(self, run_id: str, rollout: Rollout, *, at_once: bool = True) -> None:
         """Records a completion, its candidate or failure, and its calls; once for each place in a context."""
-        await self._writing().record(rollout_fact(run_id, rollout))
+        await self._record(rollout_fact(run_id, rollout), at_once)
 
     def rollout(self, run_id: str, context_id: str, index: int) -> Rollout | None:
         """The rollout at a place in a context, or None."""
@@ -239,9 +261,9 @@ class Store:
         """All rollouts of a run, by context and index."""
         return find_rollouts(self.reader, self._number(run_id), None, None)
 
-    async def add_context(self, run_id: str, context: Context) -> None:
+    async def add_context(self, run_id: str, context: Context, *, at_once: bool = True) -> None:
         """Records what a proposer is shown, once for each id."""
-        await self._writing().record(context_fact(run_id, context))
+        await self._record(context_fact(run_id, context, self._shown), at_once)
 
     def contexts(self, run_id: str) -> list[Context]:
         """All contexts of a run, in the order in which they were recorded."""
@@ -269,6 +291,12 @@ class Store:
         """What the run cost, with the runs below it; the seconds are its wall time, as in `run`."""
         below = (self.usage(each) for each in self.runs_below(run_id))
         return replace(sum(below, self.usage(run_id)), seconds=self.run(run_id).seconds)
+
+
+def _looked_at(done: Future[Any]) -> None:
+    """Takes the outcome of what nobody waits for. A store that fails says so to the next one who waits."""
+    if not done.cancelled():
+        done.exception()
 
 
 class Replies:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from loriner.store.packing import fields_of
 from loriner.store.reader import Reader
 from loriner.store.writer import Batch, Fact
 
@@ -22,7 +23,7 @@ class Event:
 
 def event_fact(run_id: str, kind: str, data: Mapping[str, Any]) -> Fact:
     """Records that something happened."""
-    text = json.dumps(dict(data), default=str)
+    text = json.dumps(dict(data), default=_plain)
 
     def fact(batch: Batch) -> None:
         values = (batch.new_moment("events"), batch.run(run_id), kind, text)
@@ -38,6 +39,10 @@ def find_events(reader: Reader, run: int, kind: str | None) -> list[Event]:
         (run, kind),
     )
     return [Event(at=_moment(at), kind=each, data=json.loads(data)) for at, each, data in rows]
+
+
+def _plain(value: Any) -> Any:
+    return fields_of(value) if is_dataclass(value) else str(value)
 
 
 def _moment(nanoseconds: int) -> str:

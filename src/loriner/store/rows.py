@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 from loriner.models.base import ModelReply
@@ -103,9 +104,13 @@ def read_trial(row: Row, calls: tuple[Call, ...]) -> Trial:
     )
 
 
+_packed = lru_cache(maxsize=64)(pack)
+"""Of sources: a program is handed over more than once in a round."""
+
+
 def harness_fact(harness: Harness) -> Fact:
     """Records a harness's source, once."""
-    harness_id, source = harness.id, pack(harness.source)
+    harness_id, source = harness.id, _packed(harness.source)
 
     def fact(batch: Batch) -> None:
         n = batch.harness(harness_id)

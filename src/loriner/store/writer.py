@@ -1,7 +1,8 @@
 """The one thread of a process that writes, and commits what has gathered since the last commit at once.
 
 A fact is acknowledged only after its transaction is on the disk. Facts that arrive while a commit runs share
-the next one, so many waiting trials cost one flush. Rows go in many to a statement: each statement hands the
+the next one, so many waiting trials cost one flush; a fact that is not urgent waits a moment for others, or
+until a flush is asked for. Rows go in many to a statement: each statement hands the
 interpreter lock over, and beside a busy event loop every hand-over can cost milliseconds.
 """
 
@@ -23,6 +24,8 @@ from loriner.store.connection import connect, in_words, is_disk
 
 MOST_FACTS = 2_000
 """Facts in one transaction: bounds its memory and the wait of other processes."""
+LINGER_S = 0.05
+"""How long a fact that is not urgent waits at most before it is committed."""
 CHUNKS = (64, 8, 1)
 """Rows in one statement. Few sizes, so that SQLite's statement cache holds them all."""
 
@@ -164,6 +167,8 @@ class Writer:
         self._jobs: list[Job] = []
         self._changed = threading.Condition()
         self._closed = False
+        self._urgent = False
+        self._lingering: asyncio.TimerHandle | None = None
         self._thread = threading.Thread(target=self._work, name="loriner-store-writer", daemon=True)
         self._thread.start()
 
@@ -175,12 +180,36 @@ class Writer:
         """
         done = asyncio.get_running_loop().create_future()
         self._submit((fact, done))
+        self.flush()
         return done
+
+    def linger(self, fact: Fact) -> asyncio.Future[Any]:
+        """As `record`, for what is not urgent: committed with the next fact that is, at the next `flush`, or
+        after `LINGER_S`.
+        """
+        loop = asyncio.get_running_loop()
+        done = loop.create_future()
+        self._submit((fact, done))
+        if self._lingering is None:
+            self._lingering = loop.call_later(LINGER_S, self.flush)
+        return done
+
+    def flush(self) -> None:
+        """Has everything that waits committed now."""
+        if self._lingering is not None:
+            self._lingering.cancel()
+            self._lingering = None
+        with self._changed:
+            self._urgent = bool(self._jobs)
+            self._changed.notify()
 
     def record_now(self, fact: Fact) -> Any:
         """As `record`, for callers outside an event loop."""
         done: Future[Any] = Future()
         self._submit((fact, done))
+        with self._changed:
+            self._urgent = True
+            self._changed.notify()
         return done.result()
 
     def _submit(self, job: Job) -> None:
@@ -188,8 +217,6 @@ class Writer:
             if self._closed:
                 raise StoreError(f"the store {self._path} is closed: nothing more can be recorded")
             self._jobs.append(job)
-            if len(self._jobs) == 1:
-                self._changed.notify()
 
     def close(self) -> None:
         """Returns when everything submitted is written. Safe to call twice."""
@@ -207,8 +234,8 @@ class Writer:
     def _gather(self) -> list[Job]:
         """All that waits, at least one; nothing once the writer is closed and all is written."""
         with self._changed:
-            self._changed.wait_for(lambda: self._jobs or self._closed)
-            jobs, self._jobs = self._jobs, []
+            self._changed.wait_for(lambda: self._urgent or self._closed)
+            jobs, self._jobs, self._urgent = self._jobs, [], False
         return jobs
 
     def _commit(self, jobs: list[Job]) -> None:
