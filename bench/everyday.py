@@ -27,8 +27,8 @@ from endpoint import reciting
 from everyday_table import read, save
 from loriner.errors import LorinerError
 from loriner.evaluation.constant_baseline import constant_baseline
+from loriner.models.meter import Allowance
 from loriner.records import Evaluation, Trial
-from loriner.search.allowance import Allowance
 from loriner.store.database import Store
 
 ROOT = Path(__file__).parents[1]

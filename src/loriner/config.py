@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from loriner.errors import ConfigError
-from loriner.models.meter import Budget, Unit
+from loriner.models.meter import Allowance, Budget, Unit
 from loriner.models.named import ModelSpec
 from loriner.runtime.base import Limits
 from loriner.runtime.levels import Isolation
@@ -41,9 +41,9 @@ class Table(BaseModel):
 
     @classmethod
     def of(cls, other: Table, **further: Any) -> Self:
-        """The fields that `other` has in common with this record, with those that it lacks."""
+        """The fields that `other` has in common with this record, and further ones, which win."""
         shared = cls.model_fields.keys() & type(other).model_fields
-        return cls(**{name: getattr(other, name) for name in shared}, **further)
+        return cls(**{**{name: getattr(other, name) for name in shared}, **further})
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,13 @@ class SearchSettings(Table):
     """Questions that decide, at most; most candidates meet the first block of them only."""
     test: int = Field(default=64, ge=0)
     """Sealed questions, at most, scored once at the end; 0 leaves them sealed."""
+    revise: Literal["current", "seed"] = "current"
+    """What a round revises: the version accepted last, or always the seed, with no memory of other rounds."""
+    oracle: bool = False
+    """Score every candidate on the sealed questions too, to report the best of them; it decides nothing."""
+    allowance: Allowance | None = None
+    """What the search may use, such as `{ unit = "calls", amount = 500 }`: then no round begins, and a
+    candidate that went beyond does not count."""
 
 
 class AdaptSettings(SearchSettings):

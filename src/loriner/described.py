@@ -135,8 +135,14 @@ def _model() -> list[str]:
 
 def _of(record: type, prefix: str) -> Iterator[Setting]:
     for each in _fields(record, prefix):
-        table = isinstance(each.kind, type) and (issubclass(each.kind, BaseModel) or is_dataclass(each.kind))
-        yield from _of(each.kind, f"{each.place}.") if table else [each]
+        yield from _of(each.kind, f"{each.place}.") if _is_table(each) else [each]
+
+
+def _is_table(field: Setting) -> bool:
+    """Whether a field of a record holds settings of its own."""
+    if not isinstance(field.kind, type):
+        return False
+    return issubclass(field.kind, BaseModel) or (is_dataclass(field.kind) and field.default is not None)
 
 
 def _fields(record: Any, prefix: str) -> Iterator[Setting]:

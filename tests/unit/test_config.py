@@ -8,6 +8,8 @@ import pytest
 
 from loriner.config import Settings, changed, load
 from loriner.errors import ConfigError
+from loriner.models.meter import Allowance
+from loriner.search.episode import Plan, planned
 
 
 def write(folder: Path, text: str) -> Path:
@@ -59,3 +61,17 @@ def test_assignments_win_over_the_file_and_flags_over_both(tmp_path: Path) -> No
 def test_settings_survive_their_own_record() -> None:
     settings = load(None, ["models.m.model=q", "budget.usd=1.5", "limits.cpu_s=3"])
     assert Settings.model_validate(settings.as_json()) == settings
+
+
+def test_the_settings_of_a_search_are_its_plan(tmp_path: Path) -> None:
+    path = write(
+        tmp_path, '[adapt]\nrounds = 3\nrevise = "seed"\nallowance = { unit = "tokens", amount = 900 }\n'
+    )
+    settings = load(path)
+    plan = Plan.of(settings.adapt, oracle=True)
+    assert (plan.rounds, plan.grade, plan.mode) == (3, 128, "best-of-n")
+    assert plan.allowance == Allowance("tokens", 900)
+    assert planned(plan.model_dump(mode="json")) == plan
+    assert Settings.model_validate(settings.as_json()) == settings
+    with pytest.raises(ConfigError, match=r"adapt\.allowance\.unit"):
+        load(None, ["adapt.allowance.unit=trials", "adapt.allowance.amount=1"])

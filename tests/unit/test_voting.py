@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loriner.evaluation.voting import votes
+from loriner.models.meter import Allowance
 from loriner.records import Call, Evaluation, Status, Trial
-from loriner.search.allowance import Allowance, Bill
+from loriner.search.allowance import Bill
 
 
 def trial(answer: str, score: float | None, sample: int, question: str = "q") -> Trial:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 from loriner import config
 from loriner.api.cage import Ran, run_program
@@ -17,7 +17,7 @@ from loriner.concurrency import Door, opened
 from loriner.config import Mode, Settings, Sink
 from loriner.errors import ConfigError
 from loriner.events import Observer, silent
-from loriner.models.meter import Budget, Unit
+from loriner.models.meter import Allowance, Budget, Unit
 from loriner.records import Evaluation, Harness
 from loriner.report.document import document
 from loriner.report.page import html
@@ -56,8 +56,8 @@ class Running(TypedDict, total=False):
     sinks: Sequence[Sink]
 
 
-class Searching(Running, total=False):
-    """How a search goes; what is left out is as in docs/configuration.md."""
+class Trying(Running, total=False):
+    """How programs are tried; what is left out is as in docs/configuration.md."""
 
     harness: Program
     """What it starts from."""
@@ -73,7 +73,15 @@ class Searching(Running, total=False):
     scores_only: bool
 
 
-class Comparing(Searching, total=False):
+class Searching(Trying, total=False):
+    """How a search goes; what is left out is as in docs/configuration.md."""
+
+    revise: Literal["current", "seed"]
+    oracle: bool
+    allowance: Allowance
+
+
+class Comparing(Trying, total=False):
     """What is compared, and how `sequential` searches."""
 
     modes: Sequence[Mode]

@@ -13,8 +13,11 @@ from loriner.cli.globals import Globals
 from loriner.cli.spending import DryRun, print_estimate
 from loriner.config import Settings
 
+_OF_MODES = ("adapt.task", "adapt.revise", "adapt.oracle")
+"""What `compare` sets itself."""
 
-@settled("compare", "adapt", "sinks", "budget", "cache", "allow_reduced", without=("adapt.task",))
+
+@settled("compare", "adapt", "sinks", "budget", "cache", "allow_reduced", without=_OF_MODES)
 def compare(
     given: Globals,
     settings: Settings,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, get_origin
 
@@ -27,7 +27,7 @@ def settled(
     The function is called with the global options, the settings with what was given laid over the file, and
     its own parameters. A place is a setting or a table of them: `adapt.solver`, `budget`, `cache`.
     """
-    settings = [each for place in places for each in at(place) if each.place not in without]
+    settings = [each for place in places for each in at(place) if _has_option(each, without)]
 
     def decorate(function: Command) -> Command:
         own = list(inspect.signature(function, eval_str=True).parameters.values())[2:]
@@ -45,6 +45,11 @@ def settled(
         return command
 
     return decorate
+
+
+def _has_option(setting: Setting, without: tuple[str, ...]) -> bool:
+    """Whether one word can give the setting: a record stands in the file, or in `--set`."""
+    return setting.place not in without and not is_dataclass(setting.kind)
 
 
 def spelt(setting: Setting) -> list[str]:

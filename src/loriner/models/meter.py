@@ -15,6 +15,18 @@ from loriner.records import Usage
 Unit = Literal["calls", "tokens", "usd"]
 """What is counted: the solver's calls; tokens or money of solver and proposer together."""
 
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """So much of one unit."""
+
+    unit: Unit
+    amount: float
+
+    def __str__(self) -> str:
+        return f"{self.amount:,.6g} {'solver calls' if self.unit == 'calls' else self.unit}"
+
+
 CHARACTERS_PER_TOKEN = 4.0
 """Of English text, roughly."""
 GRACE_S = 60.0

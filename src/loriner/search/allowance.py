@@ -10,21 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import get_args
 
-from loriner.models.meter import Unit
+from loriner.models.meter import Allowance, Unit
 from loriner.records import Call, Evaluation, Trial, Usage
 
 UNITS: tuple[Unit, ...] = get_args(Unit)
-
-
-@dataclass(frozen=True, slots=True)
-class Allowance:
-    """So much of one unit."""
-
-    unit: Unit
-    amount: float
-
-    def __str__(self) -> str:
-        return f"{self.amount:,.6g} {'solver calls' if self.unit == 'calls' else self.unit}"
 
 
 @dataclass(slots=True)

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from loriner.config import SearchSettings
 from loriner.search.acceptance import Schedule, never_accepts, schedule
-from loriner.search.allowance import Allowance
 
 
 class Plan(SearchSettings):
-    """How an episode searches: its settings, and what makes one mode of a comparison differ from another."""
-
-    revise: Literal["current", "seed"] = "current"
-    """What a round revises: the version accepted last, or always the seed, with no memory of other rounds."""
-    allowance: Allowance | None = None
-    """What the search may use: then no round begins, and a candidate that went beyond does not count."""
-    oracle: bool = False
-    """Score every candidate on the test questions too, to report the best of them; it decides nothing."""
+    """How an episode searches: its settings, and what follows from them."""
 
     @property
     def n_looks(self) -> int:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from loriner.events import Attempt, Round
+from loriner.models.meter import Allowance
 from loriner.propose.context import faults
 from loriner.records import Fault, Harness, Rollout
 from loriner.search.acceptance import Verdict
-from loriner.search.allowance import Allowance, Bill
+from loriner.search.allowance import Bill
 from loriner.search.drawing import Drawn
 from loriner.search.grading import Grading
 from loriner.search.record import Graded, Origin, Record

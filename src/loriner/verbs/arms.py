@@ -20,9 +20,10 @@ from loriner.evaluation.evaluator import Evaluator
 from loriner.evaluation.voting import votes
 from loriner.events import Arm, Note, Observer, Standing, Start, silent
 from loriner.models.base import Model
+from loriner.models.meter import Allowance
 from loriner.records import Harness, Question, Trial
 from loriner.search.adapt import adapt
-from loriner.search.allowance import Allowance, calls_a_question, usage_of, used
+from loriner.search.allowance import calls_a_question, usage_of, used
 from loriner.search.episode import Plan
 from loriner.search.history import Adaptation, history, tell
 from loriner.statistics import never_told_apart

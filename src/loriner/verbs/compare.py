@@ -55,7 +55,8 @@ def names_of(settings: Settings) -> tuple[str, ...]:
 
 
 def _terms(settings: Settings) -> Terms:
-    return Terms.of(settings.compare, plan=Plan.of(settings.adapt))
+    plan = Plan.of(settings.adapt, revise="current", oracle=False, allowance=None)  # the modes set these
+    return Terms.of(settings.compare, plan=plan)
 
 
 def _expected(settings: Settings, terms: Terms, tasks: Sequence[Task]) -> Estimate:
