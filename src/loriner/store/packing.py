@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import zlib
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from typing import Any
 
 PLAIN_BYTES = 200
@@ -23,7 +24,12 @@ def fields_of(record: Any) -> dict[str, Any]:
     """
     if not is_dataclass(record) or isinstance(record, type):
         raise TypeError(f"a {type(record).__name__} has no JSON form")
-    return {each.name: getattr(record, each.name) for each in fields(record)}
+    return {name: getattr(record, name) for name in _names(type(record))}
+
+
+@lru_cache(maxsize=None)
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind))
 
 
 _encode = json.JSONEncoder(separators=(",", ":"), default=fields_of).encode
