@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import zlib
 from dataclasses import fields, is_dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 PLAIN_BYTES = 200
@@ -27,7 +27,7 @@ def fields_of(record: Any) -> dict[str, Any]:
     return {name: getattr(record, name) for name in _names(type(record))}
 
 
-@lru_cache(maxsize=None)
+@cache
 def _names(kind: type[Any]) -> tuple[str, ...]:
     return tuple(each.name for each in fields(kind))
 
