@@ -92,11 +92,17 @@ class Registry:
 
     @contextmanager
     def _reading(self) -> Iterator[Versions]:
-        with closing(connect_read_only(self._store)) as connection, self._in_words("reading"):
-            versions = Versions(connection, self._known)
-            if not self._shows(versions):
-                self._keep_up()
+        with self._snapshot() as versions:
+            shows = self._shows(versions)
+        if not shows:
+            self._keep_up()
+        with self._snapshot() as versions:
             yield versions
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[Versions]:
+        with closing(connect_read_only(self._store)) as connection, self._in_words("reading"):
+            yield Versions(connection, self._known)
 
     @contextmanager
     def _writing(self) -> Iterator[Versions]:
