@@ -26,7 +26,7 @@ from loriner.api.results import Compared, Run, Scored
 from loriner.errors import LorinerError
 from loriner.events import Observer, silent
 from loriner.harness.contract import from_library, from_text, load
-from loriner.models.meter import Budget
+from loriner.models.meter import Allowance, Budget
 from loriner.models.prices import Price
 from loriner.propose.proposer import Completion, Proposer
 from loriner.records import Evaluation, Score
@@ -43,6 +43,7 @@ from loriner.train.settings import load as load_training_file
 from loriner.verbs.training import sft
 
 __all__ = [
+    "Allowance",
     "Budget",
     "Cage",
     "Compared",

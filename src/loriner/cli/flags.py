@@ -74,8 +74,7 @@ def _read_as(setting: Setting) -> tuple[Any, ParameterInfo, bool | None]:
         return bool, typer.Option(*spelt(setting), help=_help(setting), show_default=False), False
     if setting.flag.argument:
         many = get_origin(setting.kind) is list or setting.name == "suite"
-        shape = "[TASK]..." if many else "[TASK]"
-        info = typer.Argument(help=_help(setting), show_default=False, metavar=shape)
+        info = typer.Argument(help=_help(setting), show_default=False, metavar="TASK")
         return (list[str] if many else str) | None, info, None
     kind, shape = _KINDS.get(setting.kind, (str, "|".join(setting.choices) or "TEXT"))
     if get_origin(setting.kind) is list:

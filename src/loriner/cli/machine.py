@@ -51,7 +51,10 @@ def init(
     if path.exists():
         raise ConfigError(f"{path} is there already; remove it, or name another with --config")
     path.write_text(as_toml() if whole else TEMPLATE.format(task=task, solver=solver), encoding="utf-8")
-    typer.echo(f"wrote {path}\nnext: loriner tasks check {task} && loriner adapt")
+    step = (
+        "name a task and a solver under [adapt]" if whole else f"loriner tasks check {task} && loriner adapt"
+    )
+    typer.echo(f"wrote {path}\nnext: {step}")
 
 
 def doctor(
