@@ -64,8 +64,8 @@ class Choices:
 
 
 def kind_of(program: Harness, rollout: Rollout) -> str:
-    """The known revision that a completion names in its first sentence, else `own:` and a digest of the code that
-    it adds, constants blanked; empty without a candidate.
+    """The known revision that a completion names in its first sentence, else `own:` and a digest of the code
+    that it adds, constants blanked; empty without a candidate.
 
     What a completion names is taken at its word: a known revision writes other code in every context.
     """

@@ -95,7 +95,7 @@ def summary(found: Sequence[Lesson]) -> dict[str, Any]:
 
 
 def _lesson(node: Node, by_context: Mapping[str, Node], task: Task, plan: LessonPlan) -> Lesson:
-    context, child = _told(node, by_context, plan), node.finished[0]
+    context, child = told(node, by_context, plan), node.finished[0]
     shared = {each for each in node.scores if each in child.scores}
     before = {each: node.scores[each] for each in shared}
     after = {each: child.scores[each] for each in shared}
@@ -143,7 +143,7 @@ def _fault(
     return "" if found is None else "memorised"
 
 
-def _told(node: Node, by_context: Mapping[str, Node], plan: LessonPlan) -> Context:
+def told(node: Node, by_context: Mapping[str, Node], plan: LessonPlan) -> Context:
     """The node's context with the history of its branch: on each program some that were refused, then the
     one that was kept.
     """
