@@ -17,6 +17,7 @@ from loriner.cli.globals import Globals
 
 if TYPE_CHECKING:
     from loriner.cli.laboratory import Laboratory
+    from loriner.train.choosing import Sampler
     from loriner.train.contexts import DrawPlan, State
     from loriner.train.estimate import Estimate, TreesEstimate
     from loriner.train.exercise import Exercise
@@ -193,6 +194,43 @@ def sft(context: typer.Context, config: ConfigArgument, dry_run: DryRun = False)
     from loriner.train.sft import train_sft
 
     typer.echo(str(train_sft(read, partial(tell, given))))
+
+
+@app.command()
+def choose(
+    context: typer.Context,
+    config: ConfigArgument,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at", metavar="URL", help="Endpoint that serves each checkpoint under its folder's name."
+        ),
+    ] = None,
+) -> None:
+    """Chooses the checkpoint of SFT that leaves room to learn, by samples, and makes it the model."""
+    given, read = _read(context, config)
+    from loriner.cli.laboratory import tell
+    from loriner.train.policy import export_policy
+    from loriner.train.sft import chosen
+
+    say = partial(tell, given)
+    found = chosen(read, say, None if at is None else _served(given, read, at))
+    export_policy(read.policy.base, found, read.sft_model)
+    typer.echo(str(read.sft_model))
+
+
+def _served(given: Globals, config: TrainConfig, url: str) -> Sampler:
+    """Samples from an endpoint; never from the cache, which may hold replies of an older adapter."""
+    from loriner.train.served import completions
+    from loriner.workspace import workspace
+
+    async def sampled(name: str, exercises: Sequence[Exercise], n: int) -> list[list[str]]:
+        settings = given.settings().model_copy(update={"cache": False})
+        async with workspace(settings, "training") as opened:
+            model = opened.model(f"{url}::{name}")
+            return await completions(model, exercises, n, config.grpo.max_completion_tokens, config.seed)
+
+    return lambda checkpoint, exercises, n: asyncio.run(sampled(checkpoint.name, exercises, n))
 
 
 @app.command()
