@@ -113,13 +113,16 @@ def read_choices(path: Path) -> tuple[list[Choice], list[Choice]]:
         ConfigError: no such file, or its lines are of another kind.
     """
     try:
-        lines = [each for each in jsonl.read(path) if each.get("choice")]
-        made = [Choice(context=each["context"], task=each["task"], kind=each["choice"]) for each in lines]
-    except (OSError, KeyError) as error:
+        every = jsonl.read(path)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    lines = [each for each in every if each.get("choice")]
+    if every and not any("choice" in each for each in every):
         raise ConfigError(
-            f"{path}: not a file of rollouts or samples ({error!r}); give grpo/rollouts.jsonl, "
+            f"{path}: not a file of rollouts or samples: no line has a choice; give grpo/rollouts.jsonl, "
             "sft/samples.jsonl, or samples-NAME.jsonl of compare-proposers"
-        ) from None
+        )
+    made = [Choice(context=each["context"], task=each["task"], kind=each["choice"]) for each in lines]
     return made, [each for each, line in zip(made, lines, strict=True) if _is_better(line)]
 
 
