@@ -50,16 +50,14 @@ class Variety:
 
 def best(found: Sequence[Variety], table: SftTable) -> tuple[Variety, str]:
     """The last checkpoint that has enough, or the one with the most different programs; and why, in words."""
+    wanted = f"{table.min_distinct:g} programs and {table.min_valid:.0%} valid"
     passing = [each for each in found if each.passes(table)]
     if passing:
-        chosen = max(passing, key=lambda each: each.update)
-        why = f"the last with at least {table.min_distinct:g} programs and {table.min_valid:.0%} valid"
+        chosen, why = max(passing, key=lambda each: each.update), f"the last with at least {wanted}"
     else:
         chosen = max(found, key=lambda each: (each.distinct, each.update))
-        why = (
-            f"none of {len(found)} has {table.min_distinct:g} programs and {table.min_valid:.0%} valid; "
-            "this has the most programs"
-        )
+        then = "this has the most programs" if chosen.distinct else "none wrote a valid one; this is the last"
+        why = f"none of {len(found)} has {wanted}; {then}"
     return chosen, (
         f"update {chosen.update}: {chosen.distinct:.1f} different programs of {chosen.n_samples}, "
         f"{chosen.valid:.0%} valid ({why})"
