@@ -40,4 +40,6 @@ def test_the_whole_line(loriner: Command, config: Path, policy: Path, stub: Stub
     assert [line["update"] for line in lines] == [1, 2]
     shown = document(loriner("train", "choices", "out/grpo/rollouts.jsonl", "--json"))
     assert shown["out/grpo/rollouts.jsonl"]["written"]["n"] == 0, "a random policy writes no edit"
+    empty = loriner("train", "choices", "out/grpo/rollouts.jsonl")
+    assert "out/grpo/rollouts.jsonl: no valid revision" in empty.stderr
     assert (tmp_path / "out/grpo/model/tokenizer.json").exists()

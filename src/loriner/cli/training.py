@@ -190,8 +190,11 @@ def choices(
     found = {str(path): report(*read_choices(path), seed=seed) for path in files}
     if given.json:
         documents.emit(found)
-    else:
-        render.choices(found)
+        return
+    render.choices(found)
+    for path, parts in found.items():
+        if not parts["written"]["n"]:
+            typer.echo(f"{path}: no valid revision", err=True)
 
 
 def _work(given: Globals, verb: Callable[[Workspace, Observer], Coroutine[Any, Any, R]]) -> R:
