@@ -24,9 +24,9 @@ from loriner.config import ProposeSettings, Settings
 from loriner.errors import LorinerError
 from loriner.evaluation.evaluator import gathered
 from loriner.harness.contract import from_library
-from loriner.records import Harness
 from loriner.search.adapt import adapt
-from loriner.search.episode import Adaptation, Plan
+from loriner.search.episode import Plan
+from loriner.search.history import Adaptation
 from loriner.statistics import interval, paired
 from loriner.tasks.base import Task
 from loriner.tasks.format_varied import canonical_name
@@ -67,30 +67,20 @@ async def sequence(
         episode = await adapt(
             task, start, lab, opened.proposer(proposer), plan=plan, registry=opened.registry
         )
-        current: Harness = start
-        versions = [current]
-        for each in episode.rounds:
-            current = each.accepted or current
-            versions.append(current)
-        versions += [current] * (arguments.rounds + 1 - len(versions))
+        ids = [start.id, *(each.current_id for each in episode.rounds)]
+        versions = [opened.store.harness(each) or start for each in ids]
+        versions += versions[-1:] * (arguments.rounds + 1 - len(versions))
         questions = task.questions("test")[: arguments.test]
         tested = [await lab.evaluate(task, version, questions, purpose="test") for version in versions]
     return Run([dict(each.scores) for each in tested], _accepted(episode), _n_tried(episode))
 
 
 def _accepted(episode: Adaptation) -> list[str]:
-    kept = {each.accepted.id for each in episode.rounds if each.accepted}
-    revisions = [
-        each.rollout.revision
-        for round in episode.rounds
-        for each in round.attempts
-        if each.rollout.candidate and each.rollout.candidate.id in kept
-    ]
-    return [each.note.split("\n")[0] for each in revisions if each]
+    return [each.accepted.note.split("\n")[0] for each in episode.rounds if each.accepted]
 
 
 def _n_tried(episode: Adaptation) -> int:
-    return sum(each.grade is not None for round in episode.rounds for each in round.attempts)
+    return sum(each.after is not None for round in episode.rounds for each in round.attempts)
 
 
 async def measure(arguments: argparse.Namespace) -> None:
