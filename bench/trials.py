@@ -80,6 +80,7 @@ class Instant:
     """A runtime that runs nothing."""
 
     level = 0
+    notes: tuple[str, ...] = ()
 
     async def start(self) -> None: ...
 

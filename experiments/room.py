@@ -29,7 +29,7 @@ ROOM = 0.1
 async def measure(arguments: argparse.Namespace) -> dict[str, dict[str, object]]:
     """For each task the mean score of every program, with n and interval."""
     settings = Settings(home=arguments.home, allow_reduced=True)
-    async with workspace(settings, "training") as opened:
+    async with workspace(settings) as opened:
         tasks = open_suite(arguments.families, ["canonical"], home=settings.home, training=True)
         try:
             with opened.run("bench room") as (run_id, _):

@@ -92,7 +92,7 @@ async def measure(arguments: argparse.Namespace) -> None:
     )
     settings = Settings(home=arguments.home, allow_reduced=True, propose=asked)
     found: dict[str, object] = {}
-    async with workspace(settings, "adapting") as opened:
+    async with workspace(settings) as opened:
         tasks = open_suite(
             arguments.suite.split(","), arguments.settings.split(","), home=settings.home, training=False
         )

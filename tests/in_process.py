@@ -15,6 +15,7 @@ from loriner.runtime.base import Limits, Program, Services, Verdict
 
 class InProcessRuntime:
     level = 0
+    notes: tuple[str, ...] = ()
 
     async def start(self) -> None:
         """There is nothing to start."""

@@ -13,10 +13,10 @@ __version__ = "0.2.0"
 
 def __getattr__(name: str) -> Any:
     """The public names, loaded on first use: the command line's help must not pay for the engine."""
-    if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
+    if name == "__all__" or not (name.startswith("_") or find_spec(f"{__name__}.{name}")):
         from loriner import api
 
-        if name in api.__all__:
+        if name in ("__all__", *api.__all__):
             return getattr(api, name)
     raise AttributeError(f"module 'loriner' has no attribute {name!r}")
 

@@ -138,6 +138,8 @@ class Call:
     cached: bool = False
     error: str = ""
     """What went wrong with the call, if it failed."""
+    started: float | None = field(default=None, compare=False)
+    """When it was asked, in seconds since 1970; None where that was not recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +164,8 @@ class Trial:
     stdout: str = ""
     error: str = ""
     """The sanitised traceback, if it crashed."""
+    started: float | None = field(default=None, compare=False)
+    """When it began, in seconds since 1970; None where that was not recorded."""
 
     @property
     def completed(self) -> bool:

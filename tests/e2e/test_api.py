@@ -147,3 +147,16 @@ def test_an_interrupt_keeps_what_was_paid_for_wherever_it_runs(
         assert len([each for each in store.trials(run.id) if each.score is not None]) >= 12
     finally:
         store.close()
+
+
+def test_a_sandbox_that_is_too_weak_is_refused_for_what_runs_revised_programs(
+    folder: Path, stub: Stub, tmp_path: Path
+) -> None:
+    task, model = lo.Task.named(str(folder)), _model(stub)
+    with lo.open(tmp_path, isolation="none") as lab:
+        with pytest.raises(lo.LorinerError, match="adapting needs sandbox level 2"):
+            lab.adapt(task, model, **SMALL)
+        assert lab.evaluate(task, "library:minimal", model, limit=2).mean_score == 0.0
+        assert [each.command for each in lab.door.inside.store.runs()] == ["evaluate"]
+    with lo.open(tmp_path, isolation="none", allow_reduced=True) as lab:
+        assert lab.adapt(task, model, **SMALL).best.test is not None

@@ -156,7 +156,7 @@ def test_off_a_terminal_a_run_says_what_it_is_its_plan_and_its_rounds(
     assert told[0] == f"run {run['run']}: sums, solver {stub.url} (frozen), proposer catalogue"
     assert told[1].startswith("plan: 3 rounds of 2 candidates at most, rule mean; ")
     assert re.fullmatch(r"about \d+ (s|min) at most, by the first 3 trials", told[2])
-    rounds = [line for line in told if line.startswith("round ")]
+    rounds = [line for line in told if re.match(r"round \d+:", line)]
     assert [line.split(":")[0] for line in rounds] == ["round 1", "round 2", "round 3"]
     assert re.match(r"round 1: '.+' 0\.\d\d \(accepted: .*\); '.+' \d\.\d\d \(another led\)\. ", rounds[0])
     assert "search ended: rounds; now the sealed questions" in told

@@ -328,7 +328,7 @@ def test_05_two_processes_never_work_on_one_run(
     again = loriner("evaluate", str(folder), "--solver", stub.url, "--resume", run, "--limit", "3")
     assert again.returncode == 0
     assert [line for line in again.stderr.splitlines() if line.startswith("note:")] == [
-        "note: a run that is taken up keeps its own settings: evaluate.limit stays None, not 3"
+        "note: a resumed run keeps its original settings: evaluate.limit stays None, not 3"
     ]
     assert list((home / "running").iterdir()) == []
 

@@ -47,7 +47,7 @@ def test_the_page_runs_from_top_to_bottom(
     assert names["run"].best.test.mean == 1.0 and names["again"].id != names["run"].id
     assert (names["before"].mean_score, names["after"].mean_score) == (0.0, 1.0)
     assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
-    assert "TrialDone(" in told
+    assert "TrialDone(" in told and "\n35\n" in told
     assert "\nA remark.\n" in told
     assert (names["ran"].status, names["ran"].answer, len(names["ran"].calls)) == ("ok", "Abb", 2)
     assert (tmp_path / "trained" / "contexts.jsonl").exists()

@@ -289,6 +289,7 @@ def test_an_old_store_tells_the_task_of_each_trial(tmp_path: Path) -> None:
         ("bare", "", 0.0),
     ]
     assert store.usage("many").prompt_tokens == 7
+    assert [each.started for each in store.trials("many")] == [None, None], "nobody noted it then"
     store.close()
     assert not check(tmp_path).problems
 

@@ -90,6 +90,7 @@ class InThread:
     """Runs a program in a thread of this process: no sandbox, for programs of these tests only."""
 
     level = 0
+    notes: tuple[str, ...] = ()
 
     async def start(self) -> None:
         """Nothing to start."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,17 @@ async def test_an_answer_is_scored_by_the_task(make: Make) -> None:
     assert [each.status for each in result.trials] == [Status.OK] + [Status.WRONG] * 7
     assert result.trials[0].calls[0].reply == "a"
     assert result.completion_rate == 1.0
+
+
+async def test_trials_and_calls_say_when_they_began(make: Make) -> None:
+    lab, before = make(), time.time()
+    body = "from tools import search, run_python\nsearch(query='x')\nrun_python('1')\nreturn model('a')"
+    result = await run(lab, body)
+    first = lab.store.trials(lab.run_id, with_calls=True)[0]
+    kinds = [each.kind for each in first.calls]
+    moments = [first.started, *(each.started for each in first.calls), time.time()]
+    assert kinds == ["search", "run_python", "model"] and result.trials[0].started is not None
+    assert before <= moments[0] and moments == sorted(moments)  # type: ignore[operator, type-var]
 
 
 @pytest.mark.parametrize(

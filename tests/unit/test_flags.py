@@ -41,6 +41,8 @@ def run(*arguments: str, places: tuple[str, ...]) -> tuple[int, str, list[Settin
         (["--no-history"], "adapt.history", False),
         (["--scores-only"], "adapt.scores_only", True),
         (["--max-usd", "1.5"], "budget.usd", 1.5),
+        (["--max-usd", "0"], "budget.usd", 0.0),
+        (["--test", "0"], "adapt.test", 0),
         (["--no-cache"], "cache", False),
         (["--sink", "wandb", "--sink", "mlflow"], "sinks", ["wandb", "mlflow"]),
     ],
@@ -104,3 +106,16 @@ def test_the_root_s_help_imports_no_engine() -> None:
     code = "import sys\nfrom loriner.cli import main\nmain(['--help'])\nprint('pydantic' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "False", done.stderr
+
+
+def test_the_package_has_its_public_names_and_no_others() -> None:
+    code = (
+        "import loriner, sys\n"
+        "assert 'loriner.api' not in sys.modules\n"
+        "from loriner import *\n"
+        "assert {'adapt', 'Cage', 'open'} <= set(loriner.__all__) and open is loriner.open\n"
+        "from loriner import records, rulesets\n"
+        "loriner.adopt"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "no attribute 'adopt'. Did you mean: 'adapt'?" in done.stderr

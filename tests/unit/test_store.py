@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,16 @@ async def test_a_trial_comes_back_as_it_went_in(tmp_path: Path) -> None:
     assert store.trials(run, harness_id=HARNESS.id, purpose="grade")[0].answer == "4"
     assert store.trials(run, harness_id="0" * 64) == []
     assert store.trials(run, purpose="test") == []
+    store.close()
+
+
+async def test_when_trials_and_calls_began_is_kept(tmp_path: Path) -> None:
+    store = Store.open(tmp_path)
+    run = store.start_run("evaluate", config={}, seed=0)
+    asked = replace(call(), started=1_790_000_001.25)
+    await store.add_trial(run, "grade", trial(started=1_790_000_000.5, calls=(asked, call())))
+    (kept,) = store.trials(run, with_calls=True)
+    assert [kept.started, *(each.started for each in kept.calls)] == [1_790_000_000.5, 1_790_000_001.25, None]
     store.close()
 
 

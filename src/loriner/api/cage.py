@@ -14,10 +14,10 @@ from loriner.concurrency import Door, opened
 from loriner.errors import ConfigError
 from loriner.evaluation.evaluator import TrialServices
 from loriner.harness.contract import from_text
-from loriner.models.base import ModelReply, ModelRequest
+from loriner.models.base import Model, ModelReply, ModelRequest
 from loriner.models.own import as_model
 from loriner.records import Call, Harness
-from loriner.runtime.base import CallRefused, Limits, Program, Verdict
+from loriner.runtime.base import CallRefused, Limits, Program, Runtime, Verdict
 from loriner.runtime.host import LocalRuntime
 from loriner.runtime.levels import Isolation
 from loriner.tasks.base import Tool
@@ -71,22 +71,9 @@ class Cage:
             ModelError: the model failed, not the program.
         """
         harness = from_text(program) if isinstance(program, str) else program
-        granted = {name: _tool(function) for name, function in (tools or {}).items()}
-        services = TrialServices(
-            solver=_Absent() if model is None else as_model(model),
-            tools=granted,
-            seed=seed,
-            call_s=self._limits.call_s,
-        )
-        asked = Program(
-            source=harness.source,
-            question=question,
-            tools=frozenset({*granted, "run_python"}),
-            seed=seed,
-        )
-        verdict = self._opened().call(lambda runtime: runtime.run(asked, services, self._limits))
-        found = {each.name: getattr(verdict, each.name) for each in fields(verdict)}
-        return Ran(**found, calls=tuple(services.calls))
+        asked = _Absent() if model is None else as_model(model)
+        work = partial(run_program, harness=harness, question=question, model=asked, seed=seed)
+        return self._opened().call(lambda runtime: work(runtime, tools=tools or {}, limits=self._limits))
 
     def run_python(self, code: str) -> Verdict:
         """What became of plain code, without a model."""
@@ -96,6 +83,26 @@ class Cage:
         if self._door is None:
             raise ConfigError("the cage is not open: with lo.Cage() as cage: cage.run(…)")
         return self._door
+
+
+async def run_program(
+    runtime: Runtime,
+    *,
+    harness: Harness,
+    question: str,
+    model: Model,
+    tools: Mapping[str, Callable[..., Any]],
+    limits: Limits,
+    seed: int = 0,
+) -> Ran:
+    """What became of the program on the question. Raises as `Runtime.run`."""
+    granted = {name: _tool(function) for name, function in tools.items()}
+    services = TrialServices(solver=model, tools=granted, seed=seed, call_s=limits.call_s)
+    names = frozenset({*granted, "run_python"})
+    program = Program(source=harness.source, question=question, tools=names, seed=seed)
+    verdict = await runtime.run(program, services, limits)
+    found = {each.name: getattr(verdict, each.name) for each in fields(verdict)}
+    return Ran(**found, calls=tuple(services.calls))
 
 
 class _Absent:

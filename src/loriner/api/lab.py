@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack
 
 from loriner import config
+from loriner.api.cage import Ran, run_program
 from loriner.api.given import Given, Program, Solver, Writer
 from loriner.api.results import Compared, Run, as_run
 from loriner.concurrency import Door, opened
@@ -95,7 +96,7 @@ def open_lab(
     """
     base = Settings() if config_file is None else config.load(Path(config_file))
     settings = config.changed(base, home=Path(home), **opening)
-    with opened(partial(workspace, settings, "adapting")) as door:
+    with opened(partial(workspace, settings)) as door:
         yield Lab(door)
 
 
@@ -197,6 +198,33 @@ class Lab:
         given, settings = self._asked(task, solver, proposer, **search)
         return self._carried_out(propose, settings, given, observe)
 
+    def run(
+        self,
+        harness: Program,
+        question: str,
+        solver: Solver,
+        *,
+        tools: Mapping[str, Callable[..., Any]] | None = None,
+        seed: int = 0,
+    ) -> Ran:
+        """What a harness does with one question: as `Cage.run`, with the models of the session."""
+        given, settings = self._asked(None, solver)
+        name = self._program(harness)
+
+        async def work(lab: Workspace) -> Ran:
+            lab = replace(lab, lent=given.lent).fresh(settings)
+            return await run_program(
+                lab.runtime,
+                harness=lab.harness(name),
+                question=question,
+                model=lab.solver,
+                tools=tools or {},
+                limits=settings.limits,
+                seed=seed,
+            )
+
+        return self.door.call(work)
+
     def report(self, run_id: str, path: str | Path) -> None:
         """Writes the report on an adaptation or a comparison: one self-contained HTML file."""
         page = page_of(facts_of(self.door.inside.store, run_id))
@@ -208,7 +236,9 @@ class Lab:
 
     def teach(self, training_file: TrainConfig, observe: Observer = silent) -> dict[str, Any]:
         """Has a teacher revise the contexts' programs; the report on what is kept for SFT."""
-        return self.door.call(lambda lab: training.teach(lab, training_file, observe))[0]
+        taught = self.door.call(lambda lab: training.teach(lab, training_file, observe))
+        taught.export()
+        return taught.report
 
     def grpo(self, training_file: TrainConfig, start: str = "sft") -> Path:
         """The directory of the policy, trained by running what it writes."""

@@ -87,7 +87,7 @@ def _adapted(given: Globals, settings: Settings, earlier: Earlier | None = None)
     from loriner.verbs.adapt import adapt as verb
     from loriner.verbs.earlier import FRESH
 
-    return carried_out(given, settings, verb, "adapting", earlier=earlier or FRESH)
+    return carried_out(given, settings, verb, earlier=earlier or FRESH)
 
 
 def _print(given: Globals, settings: Settings, episode: Adaptation) -> None:

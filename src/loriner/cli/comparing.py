@@ -32,7 +32,7 @@ def compare(
     if dry_run:
         print_estimate(given, asyncio.run(estimate(settings)))
         return
-    _print_comparison(given, carried_out(given, settings, verb, "comparing", earlier=earlier))
+    _print_comparison(given, carried_out(given, settings, verb, earlier=earlier))
 
 
 def _print_comparison(given: Globals, run_id: str) -> None:

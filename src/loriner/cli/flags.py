@@ -76,12 +76,8 @@ def _read_as(setting: Setting) -> tuple[Any, ParameterInfo, bool | None]:
     if get_origin(setting.kind) is list:
         kind, shape = list[str], "NAMES"
     least = setting.least if setting.kind in (int, float) else None
-    names = spelt(setting)
-    return (
-        kind | None,
-        typer.Option(*names, help=_help(setting), show_default=False, min=least, metavar=shape),
-        None,
-    )
+    info = typer.Option(*spelt(setting), help=_help(setting), show_default=False, min=least, metavar=shape)
+    return kind | None, info, None
 
 
 _KINDS: dict[Any, tuple[Any, str]] = {int: (int, "N"), float: (float, "X"), Path: (Path, "PATH")}
@@ -107,7 +103,7 @@ def _nested(settings: list[Setting], given: Mapping[str, Any]) -> dict[str, Any]
     nested: dict[str, Any] = {}
     for each in settings:
         value = given[_key(each)]
-        if value in (None, False, []):
+        if value is None or value is False or value == []:  # 0 is a value
             continue
         table, _, name = each.place.rpartition(".")
         within = nested.setdefault(table, {}) if table else nested

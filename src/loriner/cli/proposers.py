@@ -18,7 +18,7 @@ def compare_proposers(given: Globals, settings: Settings) -> None:
     from loriner.cli.session import carried_out
     from loriner.verbs.compare_proposers import compare_proposers as verb
 
-    found = carried_out(given, settings, verb, "training")
+    found = carried_out(given, settings, verb)
     if given.json:
         documents.emit(found)
     else:

@@ -62,12 +62,14 @@ def teach(context: typer.Context, config: ConfigArgument) -> None:
     from loriner.verbs.training import teach as run
 
     given, read = _read(context, config)
-    found, n_rows = _work(given, lambda lab, observe: run(lab, read, observe))
+    taught = _work(given, lambda lab, observe: run(lab, read, observe))
     if given.json:
-        documents.emit(found)
-        return
-    _print_lessons(found)
-    typer.echo(f"{n_rows} rows in {read.lessons_file}")
+        documents.emit(taught.report)
+    else:
+        _print_lessons(taught.report)
+    n_rows = taught.export()
+    if not given.json:
+        typer.echo(f"{n_rows} rows in {read.lessons_file}")
 
 
 def _print_lessons(found: dict[str, Any]) -> None:
@@ -213,10 +215,9 @@ def _work(given: Globals, verb: Callable[[Workspace, Observer], Coroutine[Any, A
 
 
 def _workspace(given: Globals) -> AbstractAsyncContextManager[Workspace]:
-    from loriner.runtime.levels import NEEDED
     from loriner.verbs.workspace import workspace
 
-    return workspace(given.settings(), "training", needed_level=NEEDED)
+    return workspace(given.settings())
 
 
 def _tell(given: Globals, text: str) -> None:

@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -292,6 +292,7 @@ class _Batch:
             tools=frozenset({*tools, "run_python"}),
             seed=seed,
         )
+        started = time.time()
         try:
             verdict = await lab.runtime.run(program, services, lab.limits)
             score = await self._score(question, verdict)
@@ -299,9 +300,10 @@ class _Batch:
             await self._keep_cut(question, sample, tuple(services.calls))
             raise
         self.unloadable += verdict.status is Status.CRASHED and verdict.stage == "import"
-        return _as_trial(
+        trial = _as_trial(
             self.harness, question, self.task.name, sample, verdict, score, tuple(services.calls)
         )
+        return replace(trial, started=started)
 
     async def _keep_cut(self, question: Question, sample: int, calls: tuple[Call, ...]) -> None:
         """Records what a trial had paid for when it was cut off, so that the run's bill is whole."""
@@ -441,30 +443,37 @@ class TrialServices:
 
     async def _sample(self, asked: Mapping[str, Any], request: ModelRequest) -> str:
         asked = {**asked, "seed": request.seed}  # with its seed, a call's record is all that a replay needs
+        started = time.time()
         try:
             reply = await self.solver.complete(request)
         except PromptRefused as error:
-            self.calls.append(Call(kind="model", request=asked, reply="", error=str(error)))
+            self._failed("model", asked, error, started)
             raise CallRefused(str(error), kind="arguments") from error
         except ModelError as error:
-            self.calls.append(Call(kind="model", request=asked, reply="", error=str(error)))
+            self._failed("model", asked, error, started)
             raise
-        self.calls.append(call_of(asked, reply))
+        self.calls.append(call_of(asked, reply, started))
         return reply.text
 
     async def tool(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """The result of a host-side tool."""
+        started = time.time()
         try:
             result = await self.tools[name](**arguments)
         except (TypeError, ValueError) as error:
-            self.calls.append(Call(kind=name, request=dict(arguments), reply="", error=str(error)))
+            self._failed(name, dict(arguments), error, started)
             raise CallRefused(f"{name}: {error}", kind="arguments") from error
-        self.calls.append(Call(kind=name, request=dict(arguments), reply=_text(result)))
+        self.calls.append(Call(kind=name, request=dict(arguments), reply=_text(result), started=started))
         return result
 
     def ran_python(self, code: str, output: str, seconds: float) -> None:
         """Keeps in the transcript what the sandbox ran for the program."""
-        self.calls.append(Call(kind="run_python", request={"code": code}, reply=output, seconds=seconds))
+        began = time.time() - seconds
+        call = Call(kind="run_python", request={"code": code}, reply=output, seconds=seconds, started=began)
+        self.calls.append(call)
+
+    def _failed(self, kind: str, request: Mapping[str, Any], error: Exception, started: float) -> None:
+        self.calls.append(Call(kind=kind, request=request, reply="", error=str(error), started=started))
 
 
 async def all_of(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:

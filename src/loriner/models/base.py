@@ -67,7 +67,7 @@ class ModelReply:
     """The endpoint's own usage object, untouched."""
 
 
-def call_of(request: Mapping[str, Any], reply: ModelReply) -> Call:
+def call_of(request: Mapping[str, Any], reply: ModelReply, started: float | None = None) -> Call:
     """The record of one answered model call."""
     return Call(
         kind="model",
@@ -79,6 +79,7 @@ def call_of(request: Mapping[str, Any], reply: ModelReply) -> Call:
         usd=reply.usd,
         seconds=reply.seconds,
         cached=reply.cached,
+        started=started,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field, replace
 
 from loriner.errors import ConfigError, PromptRefused
@@ -81,7 +82,7 @@ def llm_proposer(model: Model, asking: Asking | None = None) -> Proposer:
     async def write(context: Context, index: int) -> Completion:
         asked = first
         while True:
-            request = asked.request(context, index)
+            request, started = asked.request(context, index), time.time()
             try:
                 reply = await model.complete(request)
             except PromptRefused:
@@ -89,6 +90,6 @@ def llm_proposer(model: Model, asking: Asking | None = None) -> Proposer:
                 if not asked.has_room(context):
                     raise
             else:
-                return Completion(reply.text, (call_of(facts_of(request), reply),))
+                return Completion(reply.text, (call_of(facts_of(request), reply, started),))
 
     return Proposer(model.name, write)

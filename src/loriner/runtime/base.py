@@ -123,6 +123,11 @@ class Runtime(Protocol):
         """The sandbox level in force (docs/runtime.md), known after `start`."""
         ...
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Why the level is no higher, in words."""
+        ...
+
     async def start(self) -> None:
         """Makes it ready.
 

@@ -63,7 +63,7 @@ def _write_jsonl(rows: Iterable[Mapping[str, Any]], out: Path, _: str) -> int:
 
 _TRIALS = """
 SELECT t.run, t.harness, t.task, t.purpose, t.question, t.sample, t.attempt, t.status, t.detail, t.score,
-       t.seconds, t.cpu_s, count(c.owner), coalesce(sum(c.prompt_tokens), 0),
+       t.seconds, t.cpu_s, t.started, count(c.owner), coalesce(sum(c.prompt_tokens), 0),
        coalesce(sum(c.completion_tokens), 0),
        CASE WHEN count(c.owner) = count(c.usd) THEN coalesce(sum(c.usd), 0.0) END, p.body
 FROM trial_rows t CROSS JOIN payloads p ON p.trial = t.id CROSS JOIN runs r ON r.id = t.run

@@ -77,7 +77,7 @@ def _steps(connection: sqlite3.Connection) -> list[str]:
         """INSERT INTO main.tasks (id) SELECT id FROM other.tasks WHERE true ORDER BY n
         ON CONFLICT DO NOTHING""",
         f"""INSERT INTO main.trials SELECT o.id + {trials}, m.n, h.n, k.n, o.purpose, q.n, o.sample,
-        o.attempt, o.status, o.detail, o.score, o.seconds, o.cpu_s
+        o.attempt, o.status, o.detail, o.score, o.seconds, o.cpu_s, o.started
         FROM other.trials o {_RUN} {_harness("harness", "h")}
         JOIN other.tasks ok ON ok.n = o.task JOIN main.tasks k ON k.id = ok.id
         JOIN other.questions oq ON oq.n = o.question JOIN main.questions q ON q.id = oq.id
@@ -102,5 +102,6 @@ def _steps(connection: sqlite3.Connection) -> list[str]:
 def _calls(part: int, owners: str, offset: int) -> str:
     """The calls of the owners that were taken just now."""
     return f"""INSERT INTO main.calls SELECT t.run, o.part, t.id, o.position, o.kind, o.finish_reason,
-    o.prompt_tokens, o.completion_tokens, o.usd, o.seconds, o.cached FROM other.calls o
+    o.prompt_tokens, o.completion_tokens, o.usd, o.seconds, o.cached, o.started
+    FROM other.calls o
     JOIN main.{owners} t ON t.id = o.owner + {offset} WHERE o.part = {part} AND t.id > {offset}"""

@@ -20,7 +20,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         **dict.fromkeys(("run", "harness", "task", "purpose", "question"), "string"),
         **dict.fromkeys(("sample", "attempt"), "int64"),
         **dict.fromkeys(("status", "detail"), "string"),
-        **dict.fromkeys(("score", "seconds", "cpu_s"), "float64"),
+        **dict.fromkeys(("score", "seconds", "cpu_s", "started"), "float64"),
         **dict.fromkeys(("calls", "prompt_tokens", "completion_tokens"), "int64"),
         "usd": "float64",
         **dict.fromkeys(("answer", "stdout", "error"), "string"),

@@ -30,8 +30,8 @@ class Tally:
 
 
 _STANDING = """
-SELECT h.id, k.id, t.purpose, q.id, t.sample, t.id, t.status, t.detail, t.score, t.seconds, t.cpu_s, p.body,
-       p.calls
+SELECT h.id, k.id, t.purpose, q.id, t.sample, t.id, t.status, t.detail, t.score, t.seconds, t.cpu_s,
+       t.started, p.body, p.calls
 FROM trials t CROSS JOIN harnesses h ON h.n = t.harness CROSS JOIN tasks k ON k.n = t.task
 CROSS JOIN questions q ON q.n = t.question CROSS JOIN payloads p ON p.trial = t.id
 WHERE {where} ORDER BY t.attempt = 0, t.attempt
@@ -90,7 +90,8 @@ def _figures(
     """The figures of the calls of these owners, by owner, in order."""
     by_owner: dict[int, list[Row]] = defaultdict(list)
     sql = f"""
-    SELECT c.owner, c.kind, c.finish_reason, c.prompt_tokens, c.completion_tokens, c.usd, c.seconds, c.cached
+    SELECT c.owner, c.kind, c.finish_reason, c.prompt_tokens, c.completion_tokens, c.usd, c.seconds, c.cached,
+           c.started
     FROM {owners} t CROSS JOIN calls c ON c.run = t.run AND c.part = {PARTS.index(part)} AND c.owner = t.id
     WHERE {where} ORDER BY c.owner, c.position
     """

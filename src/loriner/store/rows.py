@@ -28,7 +28,8 @@ def trial_fact(run_id: str, purpose: str, trial: Trial) -> Fact:
         new = batch.new_id("trials")
         attempt = batch.moment() if trial.status is Status.INFRA_ERROR else 0
         key = (new, run, harness, task, purpose, question, trial.sample, attempt)
-        batch.add("trials", (*key, trial.status, detail, trial.score, trial.seconds, trial.cpu_s))
+        figures = (trial.score, trial.seconds, trial.cpu_s, trial.started)
+        batch.add("trials", (*key, trial.status, detail, *figures))
         batch.add("payloads", (new, body, texts))
         for row in call_rows(run, "solver", new, trial.calls):
             batch.add("trial_calls", row)
@@ -40,7 +41,8 @@ def call_rows(run: int, part: Part, owner: int, calls: Iterable[Call]) -> Iterab
     """The figures of the calls, for the table `calls`."""
     for position, call in enumerate(calls):
         key = (run, PARTS.index(part), owner, position, call.kind, call.finish_reason)
-        yield (*key, call.prompt_tokens, call.completion_tokens, call.usd, call.seconds, call.cached)
+        spent = (call.prompt_tokens, call.completion_tokens, call.usd, call.seconds, call.cached)
+        yield (*key, *spent, call.started)
 
 
 def pack_calls(calls: Sequence[Call]) -> bytes | None:
@@ -49,7 +51,7 @@ def pack_calls(calls: Sequence[Call]) -> bytes | None:
 
 
 def read_calls(texts: bytes | None, figures: Sequence[Row]) -> tuple[Call, ...]:
-    """The calls, from their packed texts and from their figures (`kind` to `cached`), both in order."""
+    """The calls, from their packed texts and from their figures (`kind` to `started`), both in order."""
     return tuple(
         Call(
             kind=kind,
@@ -62,6 +64,7 @@ def read_calls(texts: bytes | None, figures: Sequence[Row]) -> tuple[Call, ...]:
             usd=usd,
             seconds=seconds,
             cached=bool(cached),
+            started=started,
         )
         for (request, reply, error), (
             kind,
@@ -71,13 +74,16 @@ def read_calls(texts: bytes | None, figures: Sequence[Row]) -> tuple[Call, ...]:
             usd,
             seconds,
             cached,
+            started,
         ) in zip(unpack(texts) if texts else (), figures, strict=True)
     )
 
 
 def read_trial(row: Row, calls: tuple[Call, ...]) -> Trial:
-    """The trial of a row (harness, task, question, sample, status, detail, score, seconds, cpu_s, body)."""
-    harness, task, question, sample, status, detail, score, seconds, cpu_s, body = row
+    """The trial of a row (harness, task, question, sample, status, detail, score, seconds, cpu_s,
+    started, body).
+    """
+    harness, task, question, sample, status, detail, score, seconds, cpu_s, started, body = row
     answer, stdout, error = unpack(body)
     return Trial(
         harness_id=harness,
@@ -93,6 +99,7 @@ def read_trial(row: Row, calls: tuple[Call, ...]) -> Trial:
         cpu_s=cpu_s,
         stdout=stdout,
         error=error,
+        started=started,
     )
 
 

@@ -47,11 +47,11 @@ class Insert:
 
 
 INSERTS = {
-    "trials": Insert("trials", 13),
+    "trials": Insert("trials", 14),
     "payloads": Insert("payloads", 3, "trials", 1),
-    "trial_calls": Insert("calls", 11, "trials", 3),
+    "trial_calls": Insert("calls", 12, "trials", 3),
     "rollouts": Insert("rollouts", 8),
-    "rollout_calls": Insert("calls", 11, "rollouts", 3),
+    "rollout_calls": Insert("calls", 12, "rollouts", 3),
     "cache": Insert("cache", 2),
 }
 """In the order in which they are written: owners first."""

@@ -178,8 +178,8 @@ def _spread(tried: Sequence[tuple[State, Evaluation]], plan: DrawPlan) -> Iterab
 
 def timeless(trial: Trial) -> Trial:
     """The trial without what no two machines measure alike, so that equal draws give equal files."""
-    calls = tuple(replace(call, seconds=0.0, cached=False, usd=None) for call in trial.calls)
-    return replace(trial, calls=calls, seconds=0.0, cpu_s=0.0)
+    calls = tuple(replace(call, seconds=0.0, cached=False, usd=None, started=None) for call in trial.calls)
+    return replace(trial, calls=calls, seconds=0.0, cpu_s=0.0, started=None)
 
 
 def _exercise(

@@ -27,7 +27,7 @@ async def adapt(
         ConfigError: no task or solver is named, or a cap fits nothing.
         LorinerError: as `search.adapt.adapt`; the run can be resumed.
     """
-    lab = lab.fresh(settings)
+    lab = lab.fresh(settings, "adapting")
     async with closing(lab.task()) as task:
         plan, begun_with = _plan(lab, earlier)
         of_adaptation(settings, task, plan)  # refuses caps that cannot be kept or fit nothing

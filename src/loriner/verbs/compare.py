@@ -28,7 +28,7 @@ async def compare(
         ConfigError: the terms are unequal, or a cap fits nothing.
         LorinerError: as `run_arms`; the run can be resumed.
     """
-    lab, terms = lab.fresh(settings), _terms(settings)
+    lab, terms = lab.fresh(settings, "comparing"), _terms(settings)
     solver = lab.solver
     async with tasks_of(lab.task, names_of(settings)) as tasks:
         _expected(settings, terms, tasks)

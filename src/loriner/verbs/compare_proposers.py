@@ -34,7 +34,9 @@ async def compare_proposers(lab: Workspace, settings: Settings, observe: Observe
     """
     wanted, models = settings.compare_proposers, _models(settings.compare_proposers.proposers)
     suite, table = named(wanted.suite, "suite", "SUITE"), _table(settings)
-    async with laboratory(lab.fresh(settings), table, "compare-proposers", observe, training=False) as here:
+    async with laboratory(
+        lab.fresh(settings, "training"), table, "compare-proposers", observe, training=False
+    ) as here:
         opened = {name: here.lab.proposer(model) for name, model in models.items()}
         exercises, digest = await _exercises(here, suite, table, wanted.out)
         scorer = Scorer(lab=here.evaluator, tasks=here.tasks)

@@ -82,10 +82,27 @@ async def _frozen(here: Laboratory, starts: Sequence[State], plan: DrawPlan, fil
     return {"file": str(file), "n": len(drawn), "digest": save(drawn, file, here.names)}
 
 
-async def teach(
-    lab: Workspace, config: TrainConfig, observe: Observer = silent
-) -> tuple[dict[str, Any], int]:
-    """The report on the teacher's revisions, and how many rows of SFT data are kept; both are written."""
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """What a teacher wrote."""
+
+    report: dict[str, Any]
+    """What is kept, what is dropped and why; written beside the lessons."""
+    lessons: list[teacher.Lesson]
+    plan: teacher.TeachPlan
+    file: Path
+
+    def export(self) -> int:
+        """Writes the rows of SFT data; how many they are.
+
+        Raises:
+            NothingKept: there is none.
+        """
+        return teacher.export(self.lessons, self.plan, self.file)
+
+
+async def teach(lab: Workspace, config: TrainConfig, observe: Observer = silent) -> Taught:
+    """The teacher's revisions of the contexts' programs, scored and screened."""
     table = config.teacher.model_dump(exclude={"proposer", "n_contexts"})
     plan = teacher.TeachPlan(**table, seed=config.seed)
     exercises = load(config.contexts_file)[: config.teacher.n_contexts]
@@ -94,7 +111,7 @@ async def teach(
         lessons = await teacher.teach(here.evaluator, here.tasks, exercises, proposer, plan)
     found = asdict(teacher.report(config.teacher.proposer, lessons, plan))
     jsonl.write_text(config.output / "lessons-report.json", json.dumps(found, indent=2))
-    return found, teacher.export(lessons, plan, config.lessons_file)
+    return Taught(found, lessons, plan, config.lessons_file)
 
 
 def sft(config: TrainConfig, tell: Tell = print) -> Path:
@@ -199,7 +216,7 @@ def of_training(lab: Workspace, config: TrainConfig) -> Workspace:
     """The workspace with the seed and the solver of a training file."""
     settings = lab.settings
     wanted = settings.adapt.model_copy(update={"solver": config.solver})
-    return lab.fresh(settings.model_copy(update={"seed": config.seed, "adapt": wanted}))
+    return lab.fresh(settings.model_copy(update={"seed": config.seed, "adapt": wanted}), "training")
 
 
 def _start(config: TrainConfig, name: str) -> str:

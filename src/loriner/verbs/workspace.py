@@ -72,8 +72,16 @@ class Workspace:
     _asked: dict[str, Model] = field(default_factory=dict)
     """The same as the present run asks them: metered, and behind the reply cache."""
 
-    def fresh(self, settings: Settings) -> Workspace:
-        """The same store, sandbox and models for another run, with settings and a meter of its own."""
+    def fresh(self, settings: Settings, purpose: str = "") -> Workspace:
+        """The same store, sandbox and models for another run, with settings and a meter of its own.
+
+        `purpose` says what is done, such as `adapting`, where programs run that a model wrote.
+
+        Raises:
+            RuntimeUnavailable: the sandbox is too weak for that, and the settings do not allow it.
+        """
+        if purpose and (warning := require(self.runtime, purpose, allow_reduced=settings.allow_reduced)):
+            logger.warning(warning)
         return replace(self, settings=settings, meter=Meter(settings.budget), record=None, _asked={})
 
     def replay(self, name: str) -> str:
@@ -233,14 +241,11 @@ class Workspace:
 
 
 @asynccontextmanager
-async def workspace(
-    settings: Settings, purpose: str = "evaluating", *, needed_level: int = 0
-) -> AsyncIterator[Workspace]:
-    """A workspace with a running sandbox, for a purpose that needs a level of it.
+async def workspace(settings: Settings) -> AsyncIterator[Workspace]:
+    """A workspace with a running sandbox.
 
     Raises:
-        RuntimeUnavailable: no sandbox can run here, or it is weaker than `needed_level` and the settings do
-            not allow that.
+        RuntimeUnavailable: no sandbox can run here.
         StoreError: the store or the registry is damaged.
     """
     store = Store.open(settings.home)
@@ -248,8 +253,6 @@ async def workspace(
     opened = Workspace(settings, store, Registry.open(settings.home), runtime, Meter(settings.budget))
     try:
         await runtime.start()
-        if warning := require(runtime, purpose, allow_reduced=settings.allow_reduced, needed=needed_level):
-            logger.warning(warning)
         yield opened
     finally:
         for model in opened._opened.values():
