@@ -139,7 +139,7 @@ def served(settings: Settings, config: TrainConfig, url: str) -> Sampler:
     """
 
     async def sampled(name: str, exercises: Sequence[Exercise], n: int) -> list[list[str]]:
-        async with workspace(settings.model_copy(update={"cache": False}), "training") as lab:
+        async with workspace(settings.model_copy(update={"cache": False})) as lab:
             model = lab.model(f"{url}::{name}")
             return await completions(model, exercises, n, config.grpo.max_completion_tokens, config.seed)
 
