@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from statistics import fmean
 
 import pytest
 from sums import GOOD, HALF, SEED, edit, exercise
 
+from loriner.errors import ConfigError
+from loriner.events import Attempt, Round, Start
 from loriner.propose.catalogue import offered
 from loriner.propose.proposer import Completion, read
 from loriner.records import Harness
+from loriner.search.history import tell
+from loriner.store.database import Store
 from loriner.train.choices import Choice, choices, kind_of
+from loriner.verbs.choices import chosen
 
 
 def kind(text: str, program: Harness = SEED) -> str:
@@ -86,3 +92,44 @@ def test_chance_alone_is_seldom_called_more() -> None:
     assert fmean(each.information for each in found) > 0.2, "the plug-in estimate is above 0"
     assert abs(fmean(each.beyond_chance for each in found)) < 0.05
     assert sum(each.p_value < 0.05 for each in found) <= 6
+
+
+async def test_a_run_tells_what_was_chosen_and_what_of_it_was_accepted(tmp_path: Path) -> None:
+    store = Store.open(tmp_path)
+    try:
+        run_id = store.start_run("adapt", config={}, seed=0)
+        await tell(store, run_id, start(run_id))
+        await store.add_harness(SEED)
+        attempts = []
+        for index, text in enumerate((edit(GOOD), edit(HALF), "prose")):
+            rollout = read(exercise().context, index, Completion(text))
+            await store.add_rollout(run_id, rollout)
+            candidate = rollout.candidate.id if rollout.candidate else None
+            attempts.append(
+                Attempt(context_id=rollout.context_id, index=index, harness_id=candidate, accepted=index == 0)
+            )
+        told = Round(
+            number=1, parent_id=SEED.id, current_id=GOOD.id, grade=1.0, n_calls=8, attempts=tuple(attempts)
+        )
+        await tell(store, run_id, told)
+    finally:
+        store.close()
+    found = chosen(tmp_path, [run_id])[run_id]
+    assert found["written"]["choices"] == {kind(edit(GOOD)): 0.5, kind(edit(HALF)): 0.5}
+    assert found["better"]["choices"] == {kind(edit(GOOD)): 1.0}
+    with pytest.raises(ConfigError, match="no run"):
+        chosen(tmp_path, ["nothing"])
+
+
+def start(run_id: str) -> Start:
+    return Start(
+        run_id=run_id,
+        task="sums",
+        solver="scripted",
+        proposer="scripted",
+        mode="sequential",
+        seed=0,
+        harness_id=SEED.id,
+        plan={},
+        n_questions={},
+    )

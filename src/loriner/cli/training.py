@@ -179,24 +179,24 @@ def grpo(
 @app.command()
 def choices(
     context: typer.Context,
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Rollouts of a training, or samples.")
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE|RUN...", help="Rollouts, samples, or a run of adapt or compare."),
     ],
 ) -> None:
     """Shows what a proposer chooses, and whether its choice follows the family beyond chance."""
     from loriner.cli import documents, render
-    from loriner.train.choices import read_choices, report
+    from loriner.verbs.choices import chosen
 
     given: Globals = context.obj
-    seed = given.seed or 0
-    found = {str(path): report(*read_choices(path), seed=seed) for path in files}
+    found = chosen(given.settings().home, names, given.seed or 0)
     if given.json:
         documents.emit(found)
         return
     render.choices(found)
-    for path, parts in found.items():
+    for name, parts in found.items():
         if not parts["written"]["n"]:
-            typer.echo(f"{path}: no valid revision", err=True)
+            typer.echo(f"{name}: no valid revision", err=True)
 
 
 def _work(given: Globals, verb: Callable[[Workspace, Observer], Coroutine[Any, Any, R]]) -> R:
