@@ -61,6 +61,7 @@ def _print_standings(setting: str, found: dict[str, Any]) -> None:
     title = f"After one revision{f', {setting}' if setting else ''}, n = {found['unrevised']['n']}"
     render.table(title, columns, rows)
     typer.echo(f"Unrevised: {_interval(found['unrevised'])}")
+    render.choices({name: each["choices"] for name, each in shown.items()})
     pairs = [
         [f"{name} less {other}", _interval(each["difference"]), _p(each["p_value"])]
         for name, row in shown.items()

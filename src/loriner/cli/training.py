@@ -1,4 +1,4 @@
-"""`train`: contexts, teach, trees, sft, grpo. Each reads its tables of one training file."""
+"""`train`: contexts, teach, trees, sft, choose, grpo, choices. Each reads its tables of one training file."""
 
 from __future__ import annotations
 
@@ -29,17 +29,30 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what it would tak
 
 
 @app.command()
-def contexts(context: typer.Context, config: ConfigArgument) -> None:
-    """Draws the training contexts and freezes them to a file with a digest."""
+def contexts(
+    context: typer.Context,
+    config: ConfigArgument,
+    trees: Annotated[
+        list[str] | None,
+        typer.Option("--trees", metavar="RUN", help="Take the programs from the trees of this run."),
+    ] = None,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Show what the trees tried, and ask no solver.")
+    ] = False,
+) -> None:
+    """Draws the training contexts, and those of held-out families; freezes them to files with a digest."""
     from loriner.cli import documents
     from loriner.verbs.training import contexts as run
 
     given, read = _read(context, config)
-    found = _work(given, lambda lab, observe: run(lab, read, observe))
+    runs = tuple(trees or ())
+    found = _work(given, lambda lab, observe: run(lab, read, observe, trees=runs, replay=replay))
     if given.json:
         documents.emit(found)
-    else:
-        typer.echo(f"{found['n']} contexts in {found['file']}, digest {found['digest']}")
+        return
+    for each in (found, found.get("validation")):
+        if each:
+            typer.echo(f"{each['n']} contexts in {each['file']}, digest {each['digest']}")
 
 
 @app.command()
@@ -123,6 +136,24 @@ def sft(context: typer.Context, config: ConfigArgument, dry_run: DryRun = False)
 
 
 @app.command()
+def choose(
+    context: typer.Context,
+    config: ConfigArgument,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", metavar="URL", help="Endpoint with each checkpoint under its folder's name."),
+    ] = None,
+) -> None:
+    """Chooses the checkpoint of SFT that leaves room to learn, by samples, and makes it the model."""
+    given, read = _read(context, config)
+    from loriner.verbs.training import choose as run
+    from loriner.verbs.training import served
+
+    sampler = None if at is None else served(given.settings(), read, at)
+    typer.echo(str(run(read, sampler, partial(_tell, given))))
+
+
+@app.command()
 def grpo(
     context: typer.Context,
     config: ConfigArgument,
@@ -143,6 +174,29 @@ def grpo(
 
     with opened(partial(_workspace, given)) as door:
         typer.echo(str(run(door, read, base, partial(_tell, given))))
+
+
+@app.command()
+def choices(
+    context: typer.Context,
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE|RUN...", help="Rollouts, samples, or a run of adapt or compare."),
+    ],
+) -> None:
+    """Shows what a proposer chooses, and whether its choice follows the family beyond chance."""
+    from loriner.cli import documents, render
+    from loriner.verbs.choices import chosen
+
+    given: Globals = context.obj
+    found = chosen(given.settings().home, names, given.seed or 0)
+    if given.json:
+        documents.emit(found)
+        return
+    render.choices(found)
+    for name, parts in found.items():
+        if not parts["written"]["n"]:
+            typer.echo(f"{name}: no valid revision", err=True)
 
 
 def _work(given: Globals, verb: Callable[[Workspace, Observer], Coroutine[Any, Any, R]]) -> R:

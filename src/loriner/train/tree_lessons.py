@@ -17,11 +17,12 @@ from loriner.diagnosis.memorised import check as check_memorised
 from loriner.errors import ConfigError
 from loriner.propose.prompt import messages
 from loriner.records import Context, PastRevision, target_texts
-from loriner.seeding import generator
+from loriner.seeding import derive, generator
 from loriner.statistics import Rule, accepts
 from loriner.tasks.base import Task
 from loriner.train.exercise import Exercise
 from loriner.train.gains import expected_gains
+from loriner.train.settings import TrainConfig
 from loriner.train.teacher import Lesson, balanced, row
 from loriner.train.trees import Child, Node, past
 
@@ -40,6 +41,19 @@ class LessonPlan:
     max_chars: int = 6_000
     max_prompt_tokens: int = 4_096
     seed: int = 0
+
+
+def plan_of(config: TrainConfig) -> LessonPlan:
+    """The plan of a training file."""
+    return LessonPlan(
+        accept=config.teacher.accept,
+        max_share=config.trees.max_share,
+        max_refused=config.trees.max_refused,
+        per_program=config.trees.per_program,
+        max_chars=config.teacher.max_chars,
+        max_prompt_tokens=config.contexts.max_prompt_tokens,
+        seed=derive(config.seed, "trees"),
+    )
 
 
 def lessons(nodes: Sequence[Node], tasks: Mapping[str, Task], plan: LessonPlan) -> list[Lesson]:
@@ -111,7 +125,7 @@ def _best(node: Node, expected: Callable[[Node, Child], float], n: int) -> list[
 
 
 def _lesson(node: Node, child: Child, by_context: Mapping[str, Node], task: Task, plan: LessonPlan) -> Lesson:
-    context = _told(node, child, by_context, plan)
+    context = told(node, by_context, plan, child.entry)
     shared = {each for each in node.scores if each in child.scores}
     before = {each: node.scores[each] for each in shared}
     after = {each: child.scores[each] for each in shared}
@@ -159,13 +173,13 @@ def _fault(
     return "" if found is None else "memorised"
 
 
-def _told(node: Node, child: Child, by_context: Mapping[str, Node], plan: LessonPlan) -> Context:
+def told(node: Node, by_context: Mapping[str, Node], plan: LessonPlan, entry: str = "") -> Context:
     """The node's context with the history of its branch: on each program some that were refused, then the
-    one that was kept. Which were refused is drawn for each child of the node.
+    one that was kept. Which were refused is drawn for each entry that is to be learnt.
     """
     history: list[PastRevision] = []
     for step, taken in _branch(node, by_context):
-        for refused in _refused(step, plan, child.entry):
+        for refused in _refused(step, plan, entry):
             history.append(past(step, refused, accepted=False, round=len(history) + 1))
         if taken is not None:
             history.append(past(step, taken, accepted=True, round=len(history) + 1))

@@ -15,7 +15,7 @@ from loriner.propose.proposer import Proposer
 from loriner.tasks.named import known_tasks
 from loriner.tasks.suites import spelt_out, split_names
 from loriner.train import exercise
-from loriner.train.compare import Sample, difference, keep, kept, sample, standing, unrevised
+from loriner.train.compare import Sample, chosen, difference, keep, kept, sample, standing, unrevised
 from loriner.train.contexts import draw
 from loriner.train.exercise import Exercise
 from loriner.train.reward import Scorer
@@ -187,6 +187,7 @@ def _side_by_side(proposers: dict[str, str], samples: dict[str, list[Sample]]) -
             name: {
                 "model": proposers[name],
                 **asdict(standing(name, samples[name])),
+                "choices": chosen(samples[name]),
                 "against": {
                     other: asdict(difference(samples[other], samples[name])) for other in names[:place]
                 },

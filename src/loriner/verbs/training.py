@@ -2,45 +2,84 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from loriner.concurrency import Door
+from loriner.config import Settings
 from loriner.errors import ConfigError
 from loriner.events import Note, Observer, silent
-from loriner.train import jsonl, teacher
-from loriner.train.contexts import State, draw
+from loriner.train import jsonl, teacher, tree_contexts, tree_lessons
+from loriner.train.choosing import Sampler
+from loriner.train.contexts import DrawPlan, State, draw, parted
 from loriner.train.exercise import Exercise, digest, load, require_divisible, save
 from loriner.train.fingerprint import Began
 from loriner.train.multistep import epochs
 from loriner.train.patience import patient
 from loriner.train.reward import Scored, Scorer
+from loriner.train.served import completions
 from loriner.train.settings import TrainConfig
 from loriner.train.suites import states
+from loriner.train.trees import read_nodes
 from loriner.verbs.laboratory import Laboratory, draw_plan, laboratory
-from loriner.verbs.workspace import Workspace
+from loriner.verbs.workspace import Workspace, workspace
 
 Tell = Callable[[str], None]
 """Says a line to whoever watches."""
 
 
-async def contexts(lab: Workspace, config: TrainConfig, observe: Observer = silent) -> dict[str, Any]:
-    """The file of the training contexts, which are drawn and frozen now, with their number and digest."""
+async def contexts(
+    lab: Workspace,
+    config: TrainConfig,
+    observe: Observer = silent,
+    *,
+    trees: Sequence[str] = (),
+    replay: bool = False,
+) -> dict[str, Any]:
+    """The file of the training contexts, which are drawn and frozen now, with their number and digest; and
+    under `validation` that of the held-out families, where there are any.
+
+    `trees` are runs whose trees the programs come from; `replay` shows what these tried, and asks no solver.
+    """
     table = config.contexts
     require_divisible(table.n, config.grpo.contexts_per_update)
     async with laboratory(of_training(lab, config), table, "train contexts", observe) as here:
-        starts = states(table, here.tasks, config.seed)
+        plan = draw_plan(table, table.n, config.seed)
+        starts = await _of_trees(here, config, trees) if trees else states(table, here.tasks, config.seed)
+        if replay:
+            starts, plan = tree_contexts.replayed(here.evaluator, here.tasks, starts, plan)
+        training, held = parted(starts, table.held_out)
         n_tasks = len(here.tasks)
-        observe(Note(text=f"{len(starts)} programs on {n_tasks} tasks, {table.pool} feedback questions each"))
-        drawn = await draw(here.evaluator, here.tasks, starts, draw_plan(table, table.n, config.seed))
-        found = save(drawn, config.contexts_file, here.names)
-    return {"file": str(config.contexts_file), "n": len(drawn), "digest": found}
+        observe(
+            Note(text=f"{len(training)} programs on {n_tasks} tasks, {plan.pool} feedback questions each")
+        )
+        found = await _frozen(here, training, plan, config.contexts_file)
+        if held:
+            fewer = replace(plan, n=table.n_validation)
+            found["validation"] = await _frozen(here, held, fewer, config.validation_file)
+    return found
+
+
+async def _of_trees(here: Laboratory, config: TrainConfig, runs: Sequence[str]) -> list[State]:
+    """The programs of the runs' trees, whose feedback trials are taken over."""
+    store = here.lab.store
+    nodes = read_nodes(store, [store.run(each).id for each in runs])
+    known = [each for each in nodes if each.context.task in here.tasks]
+    await tree_contexts.take_over(here.evaluator, here.tasks, known)
+    return tree_contexts.states(known, tree_lessons.plan_of(config), depth=config.contexts.tree_depth)
+
+
+async def _frozen(here: Laboratory, starts: Sequence[State], plan: DrawPlan, file: Path) -> dict[str, Any]:
+    """The file of contexts drawn from the states, with their number and digest."""
+    drawn = await draw(here.evaluator, here.tasks, starts, plan)
+    return {"file": str(file), "n": len(drawn), "digest": save(drawn, file, here.names)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +119,31 @@ def sft(config: TrainConfig, tell: Tell = print) -> Path:
     from loriner.train.sft import train_sft
 
     return train_sft(config, tell)
+
+
+def choose(config: TrainConfig, sampler: Sampler | None = None, tell: Tell = print) -> Path:
+    """The directory of the policy, now of the checkpoint of SFT that leaves room to learn.
+
+    `sampler` takes the place of `generate`, such as `served`.
+    """
+    from loriner.train.policy import export_policy
+    from loriner.train.sft import chosen
+
+    export_policy(config.policy.base, chosen(config, tell, sampler), config.sft_model)
+    return config.sft_model
+
+
+def served(settings: Settings, config: TrainConfig, url: str) -> Sampler:
+    """Samples of an endpoint that serves each checkpoint under its folder's name; never from the cache, which
+    may hold replies of an older adapter.
+    """
+
+    async def sampled(name: str, exercises: Sequence[Exercise], n: int) -> list[list[str]]:
+        async with workspace(settings.model_copy(update={"cache": False})) as lab:
+            model = lab.model(f"{url}::{name}")
+            return await completions(model, exercises, n, config.grpo.max_completion_tokens, config.seed)
+
+    return lambda checkpoint, exercises, n: asyncio.run(sampled(checkpoint.name, exercises, n))
 
 
 def grpo(door: Door[Workspace], config: TrainConfig, start: str = "sft", tell: Tell = print) -> Path:

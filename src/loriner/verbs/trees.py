@@ -10,7 +10,7 @@ from typing import Any
 from loriner.errors import ConfigError
 from loriner.events import Note, Observer, silent
 from loriner.propose.revisions import ENTRIES
-from loriner.seeding import derive, generator
+from loriner.seeding import generator
 from loriner.tasks.base import Task
 from loriner.tasks.format_varied import canonical_name
 from loriner.train import gains, jsonl, tree_lessons
@@ -90,16 +90,7 @@ def _written(
 ) -> dict[str, Any]:
     """The summary, written beside the lessons and the table of gains."""
     known = [each for each in nodes if each.context.task in here.tasks]
-    plan = tree_lessons.LessonPlan(
-        accept=config.teacher.accept,
-        max_share=config.trees.max_share,
-        max_refused=config.trees.max_refused,
-        per_program=config.trees.per_program,
-        max_chars=config.teacher.max_chars,
-        max_prompt_tokens=config.contexts.max_prompt_tokens,
-        seed=derive(config.seed, "trees"),
-    )
-    found = tree_lessons.lessons(known, here.tasks, plan)
+    found = tree_lessons.lessons(known, here.tasks, tree_lessons.plan_of(config))
     jsonl.write(config.lessons_file, tree_lessons.rows(found))
     provenance = {"runs": list(run_ids), "solver": config.solver, "suite": list(config.contexts.tasks)}
     jsonl.write_text(config.gains_file, json.dumps(gains.table(known, provenance), indent=1))
