@@ -125,6 +125,8 @@ async def test_further_columns_are_the_fields_of_an_object(tmp_path):
         ("question,answer\nx,\n", "row 1: the column 'answer' is empty"),
         ("question,answer\n ,y\n", "row 1: the column 'question' is empty"),
         ("question,answer\nx\n", "row 1: the column 'answer' is empty"),
+        ("question,answer\nHello, twice,a\n", "row 1 has 3 fields, the header 2: put quotes"),
+        ("question,answer,answer\nx,y,z\n", "the column 'answer' more than once"),
     ],
 )
 def test_a_table_that_holds_no_items_is_refused(tmp_path, text, words):

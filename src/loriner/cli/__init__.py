@@ -40,7 +40,16 @@ def main(arguments: list[str] | None = None) -> int:
         if done.code == _INTERRUPTED:
             return _interrupted()
         return done.code if isinstance(done.code, int) else int(bool(done.code))
+    except _cancelled():  # an interrupt that asyncio did not turn back into one
+        return _interrupted()
     return 0
+
+
+def _cancelled() -> type[BaseException]:
+    """Looked up only when an exception comes by: asyncio takes a while to import."""
+    from asyncio import CancelledError
+
+    return CancelledError
 
 
 def _interrupted() -> int:

@@ -99,14 +99,27 @@ def _rows(path: Path) -> tuple[list[str], list[Row]]:
         ) from error
     first = text.partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
-    reader = csv.DictReader(text.splitlines(keepends=True), delimiter=delimiter, restkey="", restval="")
+    reader = csv.DictReader(text.splitlines(keepends=True), delimiter=delimiter, restval="")
     try:
-        rows: list[Row] = [{key.strip(): value for key, value in row.items() if key} for row in reader]
+        rows: list[Row] = [_row(path, number, row) for number, row in enumerate(reader, 1)]
     except csv.Error as error:
         raise TaskError(f"{path}, line {reader.line_num}: {error}") from error
+    names = [each.strip() for each in reader.fieldnames or ()]
+    if twice := sorted({each for each in names if names.count(each) > 1}):
+        raise TaskError(f"{path}: the header has the column {twice[0]!r} more than once: rename one")
     if not rows:
         raise TaskError(f"{path} has no row under its header ({first[:80]!r})")
     return list(rows[0]), rows
+
+
+def _row(path: Path, number: int, row: Mapping[str | None, Any]) -> Row:
+    if None in row:
+        n = len(row) - 1
+        raise TaskError(
+            f"{path}, row {number} has {n + len(row[None])} fields, the header {n}: put quotes around a "
+            "field that holds the delimiter"
+        )
+    return {str(key).strip(): value for key, value in row.items()}
 
 
 def _column(path: Path, header: Sequence[str], known: Sequence[str], holds: str) -> str:
