@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts, Rewrite
+from loriner.propose.revisions.passages import passage_parts
 from loriner.propose.revisions.shaped import asked_first
 from loriner.propose.splicing import before_solve, functions, with_tool
 from loriner.records import Fault
@@ -13,16 +14,20 @@ def reading(found, question):
     passages = [each["title"] + "\\n" + each["text"][:900] for each in found[::-1]]
     return "\\n\\n".join([*passages, TASK, "Question: " + question + "\\nAnswer:"])
 '''
+BEST = '''
+def best_passages(question):
+    """The three passages that share most with the question, the best first."""
+    return [passage for _, passage in weighed(question)[:3]]
+'''
 SHORT = '''
 def by_few_passages(model, question):
     """The model's short answer from the three best passages, the best one last."""
-    return {call}(model(reading(search(question, k=3), question), {options}))
+    return {call}(model(reading(best_passages(question), question), {options}))
 '''
 QUOTED = '''
 def by_quote(model, question):
     """The model's answer from the sentence that it quotes for the question."""
-    found = search(question, k=3)
-    prompt = reading(found, question).removesuffix("Answer:")
+    prompt = reading(best_passages(question), question).removesuffix("Answer:")
     quote = model(prompt + "Copy the one sentence above that answers it.", max_tokens=90)
     quoted = [{{"title": "Quoted", "text": quote.strip()}}]
     return {call}(model(reading(quoted, question), {options}))
@@ -60,7 +65,7 @@ def by_passages_and_examples(model, question):
     """The model's answer from the best passages, in the form of answered questions like this one."""
     near = [each for each in examples(question, k=4)[::-1]]
     shown = ["Question: " + each["question"] + "\\nAnswer: " + each["answer"] for each in near]
-    prompt = "\\n\\n".join([*shown, reading(search(question, k=3), question)])
+    prompt = "\\n\\n".join([*shown, reading(best_passages(question), question)])
     return {call}(model(prompt, {options}))
 '''
 
@@ -93,7 +98,8 @@ def _reading(code: str, *tools: str) -> Rewrite:
 
     def rewrite(source: str, facts: Facts) -> str | None:
         imports = ("import re",) if "re." in code else ()
-        revised = asked_first(source, facts, code, *imports, READ)
+        ranked = (*passage_parts(), BEST) if "best_passages(" in code else ()
+        revised = asked_first(source, facts, code, *imports, *ranked, READ)
         for tool in tools:
             revised = revised and with_tool(revised, tool)
         return revised
