@@ -38,7 +38,8 @@ class ModelSpec:
     """Further fields of each request."""
     gguf: str | None = None
     """A path, or the name of pulled weights."""
-    n_threads: int = 1
+    n_threads: int | None = None
+    """Absent: the idle cores when the model is loaded."""
     n_parallel: int = 8
     n_ctx_per_slot: int = 2048
     context_tokens: int | None = None
