@@ -23,7 +23,9 @@ NAMES = {
     "seed": "seed harness",
     "description": "description before the question",
     "catalogue": "adapted, catalogue",
+    "catalogue-kept": "catalogue: ahead, not confirmed",
     "strong": "adapted, strong proposer",
+    "strong-kept": "strong proposer: ahead, not confirmed",
     "dspy-plain": "DSPy, description only",
     "dspy-labelled": "DSPy, LabeledFewShot",
     "dspy-nearest": "DSPy, nearest examples",
@@ -60,11 +62,16 @@ def table(data: Mapping[str, Rows]) -> Iterator[str]:
 
 
 def with_seed(found: Rows) -> Rows:
-    """The rows of a task, with that of the seed, which each adaptation measures."""
-    seeds = [each["seed"] for each in found.values() if each.get("seed")]
-    if not seeds:
-        return found
-    return {**found, "seed": {"scores": seeds[0], "calls": len(seeds[0])}}
+    """The rows of a task, with that of the seed and of what an adaptation kept without accepting it."""
+    kept = {
+        f"{row}-kept": {"scores": each["unconfirmed"], "calls": each["calls"]}
+        for row, each in found.items()
+        if each.get("unconfirmed")
+    }
+    seeds = [
+        {"scores": each["seed"], "calls": len(each["seed"])} for each in found.values() if each.get("seed")
+    ]
+    return {**found, **kept, **({"seed": seeds[0]} if seeds else {})}
 
 
 def _line(row: Mapping[str, Any], seed: Mapping[str, Any]) -> str:
