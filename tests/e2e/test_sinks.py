@@ -7,12 +7,13 @@ import sqlite3
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
 from guessing import SEED, Words, improving, opened
 from loriner.errors import MissingExtra
-from loriner.evaluation.evaluator import silent
+from loriner.events import silent
 from loriner.report.sinks.base import Open, Sink
 from loriner.report.sinks.telling import MODULES, chosen, sinking
 from loriner.search.adapt import adapt
@@ -47,7 +48,7 @@ async def adapted(home: Path, sinks: Mapping[str, Open], close_s: float = 120.0)
         )
     assert place.store.run(run_id).status == "done"
     place.store.close()
-    return found.best.grade.mean_score or 0.0
+    return fmean(found.best.grade.values())
 
 
 async def test_a_sink_is_told_of_each_round_and_of_the_end(tmp_path: Path) -> None:

@@ -3,208 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from loriner.cli.adapting import (
-    NoHistory,
-    NoTraces,
-    ScoresOnly,
-    SinkOption,
-    ablations,
-    plan_of,
-)
+from loriner.cli.flags import settled
 from loriner.cli.globals import Globals
-from loriner.cli.spending import (
-    DryRun,
-    MaxCalls,
-    MaxMinutes,
-    MaxTokens,
-    MaxTrials,
-    MaxUsd,
-    NoCache,
-    caps,
-    earlier,
-    print_estimate,
-)
-
-if TYPE_CHECKING:
-    from loriner.config import Settings
-    from loriner.search.compare import Entry, Terms
-    from loriner.search.estimate import Estimate
-    from loriner.tasks.base import Task
-    from loriner.workspace import Workspace
+from loriner.cli.spending import DryRun, print_estimate
+from loriner.config import Settings
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(compare)
-    app.command()(report)
-    app.command()(serve)
-
-
+@settled("compare", "adapt", "sinks", "budget", "cache", "allow_reduced", without=("adapt.task",))
 def compare(
-    context: typer.Context,
-    tasks: Annotated[
-        list[str] | None, typer.Argument(help="Tasks, or a suite: rg-train, rg-hard, one of loriner.toml.")
-    ] = None,
-    modes: Annotated[
-        str | None, typer.Option(help="Of sequential,independent,best-of-n,sampling; default all.")
-    ] = None,
-    seeds: Annotated[int | None, typer.Option(help="Repetitions with other samples.")] = None,
-    equal: Annotated[str | None, typer.Option(help="What is held equal: calls, tokens or usd.")] = None,
-    allowance: Annotated[
-        float | None, typer.Option(help="So much of it for each search; default: what sequential used.")
-    ] = None,
-    solver: Annotated[str | None, typer.Option(help="The frozen model that answers.")] = None,
-    proposer: Annotated[
-        str | None, typer.Option(help="`catalogue`, or the model that writes revisions.")
-    ] = None,
-    harness: Annotated[str | None, typer.Option(help="Start from a version, library:NAME or a file.")] = None,
-    rounds: Annotated[int | None, typer.Option(help="Rounds of sequential.")] = None,
-    candidates: Annotated[int | None, typer.Option("-k", "--candidates", help="Completions a round.")] = None,
-    feedback: Annotated[int | None, typer.Option(help="Questions shown to the proposer.")] = None,
-    grade: Annotated[int | None, typer.Option(help="Questions that decide.")] = None,
-    test: Annotated[int | None, typer.Option(help="Sealed questions.")] = None,
-    no_history: NoHistory = False,
-    no_traces: NoTraces = False,
-    scores_only: ScoresOnly = False,
-    sinks: SinkOption = None,
-    max_usd: MaxUsd = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    max_trials: MaxTrials = None,
-    max_minutes: MaxMinutes = None,
-    no_cache: NoCache = False,
+    given: Globals,
+    settings: Settings,
     dry_run: DryRun = False,
     resume: Annotated[str | None, typer.Option(help="Go on with a comparison that was stopped.")] = None,
-    allow_reduced: Annotated[
-        bool, typer.Option("--allow-reduced", help="Accept a sandbox below level 2.")
-    ] = False,
 ) -> None:
-    """Sets ways to spend the same number of calls against each other, with paired intervals."""
-    given: Globals = context.obj
-    settings = given.settings(
-        allow_reduced=True if allow_reduced else None,
-        cache=False if no_cache else None,
-        compare={
-            "tasks": tasks or None,
-            "modes": modes.split(",") if modes else None,
-            "seeds": seeds,
-            "equal": equal,
-            "allowance": allowance,
-        },
-        adapt={
-            "solver": solver,
-            "proposer": proposer,
-            "harness": harness,
-            "rounds": rounds,
-            "candidates": candidates,
-            "feedback": feedback,
-            "grade": grade,
-            "test": test,
-            **ablations(no_history, no_traces, scores_only),
-        },
-        sinks=sinks or None,
-        budget=caps(max_usd, max_calls, max_tokens, max_trials, max_minutes),
-    )
-    settings = earlier(settings, "compare", resume, None)
+    """Compares search modes at equal cost, with paired confidence intervals."""
+    from loriner.cli.session import carried_out
+    from loriner.verbs.compare import compare as verb
+    from loriner.verbs.compare import estimate
+    from loriner.verbs.earlier import Earlier, as_begun
+
+    earlier = Earlier(resume=resume)
+    settings = as_begun(settings, "compare", earlier)
     if dry_run:
-        print_estimate(given, asyncio.run(_estimate(settings)))
+        print_estimate(given, asyncio.run(estimate(settings)))
         return
-    run_id = asyncio.run(_compare(settings, given, resume))
-    _print_comparison(given, run_id)
-
-
-async def _estimate(settings: Settings) -> Estimate:
-    from loriner.workspace import named
-
-    named(settings.adapt.solver, "solver", "--solver")
-    tasks = [_task(settings, name) for name in _names(settings)]
-    try:
-        return _expected(settings, _terms(settings), tasks)
-    finally:
-        for task in tasks:
-            await task.close()
-
-
-def _expected(settings: Settings, terms: Terms, tasks: Sequence[Task]) -> Estimate:
-    """What the comparison would take. Refuses terms that are unequal, and caps that fit nothing."""
-    from loriner.search.estimate import of_adaptation, of_comparison
-
-    terms.require_fair(cached=settings.cache)
-    episodes = [of_adaptation(settings, task, terms.plan) for task in tasks]
-    found = of_comparison(episodes, n_arms=len(terms.modes) * terms.n_seeds)
-    hopeless = terms.never_tells(tasks)
-    return replace(found, warnings=(hopeless, *found.warnings)) if hopeless else found
-
-
-def _terms(settings: Settings) -> Terms:
-    from loriner.search.compare import Terms
-
-    wanted = settings.compare
-    return Terms(
-        modes=tuple(dict.fromkeys(wanted.modes)),
-        n_seeds=wanted.seeds,
-        unit=wanted.equal,
-        amount=wanted.allowance,
-        temperature=wanted.temperature,
-        plan=plan_of(settings.adapt),
-    )
-
-
-async def _compare(settings: Settings, given: Globals, resume: str | None) -> str:
-    from loriner.cli.progress import watching
-    from loriner.report.sinks.telling import chosen, sinking
-    from loriner.runtime.levels import NEEDED
-    from loriner.search.compare import compare as run_comparison
-    from loriner.workspace import named, workspace
-
-    sinks, terms = chosen(settings.sinks), _terms(settings)
-    async with workspace(settings, "comparing", needed_level=NEEDED) as opened:
-        solver = opened.model(named(settings.adapt.solver, "solver", "--solver"))
-        entries = [_entry(opened, settings, name) for name in _names(settings)]
-        try:
-            _expected(settings, terms, [each.task for each in entries])
-            with opened.run("compare", resume=resume) as (run_id, summary), ExitStack() as stack:
-                watch = stack.enter_context(watching(given.verbosity))
-                observe = stack.enter_context(sinking(sinks, run_id, watch, home=settings.home))
-                names = ", ".join(each.task.name for each in entries)
-                observe("note", text=f"run {run_id}: {names}, solver {solver.name} (frozen)")
-                await run_comparison(opened, entries, solver, terms, run_id=run_id, observe=observe)
-                summary |= {"task": names}
-        finally:
-            for each in entries:
-                await each.task.close()
-        return run_id
-
-
-def _names(settings: Settings) -> tuple[str, ...]:
-    """The tasks that are compared: those given, suites spelt out, or the one of `adapt`."""
-    from loriner.tasks.suites import spelt_out
-    from loriner.workspace import named
-
-    given = settings.compare.tasks or [named(settings.adapt.task, "task", "TASK")]
-    return spelt_out(given, settings.suites)
-
-
-def _task(settings: Settings, name: str) -> Task:
-    from loriner.config import changed
-    from loriner.workspace import task_of
-
-    return task_of(changed(settings, adapt={"task": name}))
-
-
-def _entry(opened: Workspace, settings: Settings, name: str) -> Entry:
-    from loriner.search.compare import Entry
-
-    task = _task(settings, name)
-    seed = opened.harness(settings.adapt.harness or f"library:{task.seed_harness}", task.name)
-    return Entry(task, seed)
+    _print_comparison(given, carried_out(given, settings, verb, "comparing", earlier=earlier))
 
 
 def _print_comparison(given: Globals, run_id: str) -> None:
@@ -247,7 +75,7 @@ def report(
     typer.echo(f"{page.verdict}\nwrote {out}")
 
 
-def serve(
+def ui(
     context: typer.Context,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
 ) -> None:
@@ -261,3 +89,6 @@ def serve(
 
 def _say(text: str) -> None:
     typer.echo(text)
+
+
+serve = ui

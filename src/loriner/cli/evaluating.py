@@ -4,105 +4,46 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from loriner.cli.flags import settled
 from loriner.cli.globals import Globals
-from loriner.cli.spending import (
-    DryRun,
-    MaxCalls,
-    MaxMinutes,
-    MaxTokens,
-    MaxTrials,
-    MaxUsd,
-    NoCache,
-    Replay,
-    Resume,
-    caps,
-    earlier,
-    print_estimate,
-    require_writable,
-)
-
-if TYPE_CHECKING:
-    from loriner.config import Settings
-    from loriner.search.board import Board
-    from loriner.search.scoreboard import Scoreboard
+from loriner.cli.spending import DryRun, Replay, Resume, print_estimate, require_writable
+from loriner.config import Settings
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(evaluate)
-    app.command()(propose)
-
-
-TaskArgument = Annotated[
-    str | None, typer.Argument(help="A task name, rg:FAMILY, or a task folder; default: from loriner.toml.")
-]
-TasksArgument = Annotated[
-    str | None, typer.Argument(help="As for adapt; or a suite; or several, with commas between them.")
-]
-SolverOption = Annotated[str | None, typer.Option(help="The frozen model that answers.")]
-HarnessOption = Annotated[str | None, typer.Option(help="A version, library:NAME or a file.")]
-
-
+@settled("evaluate", "adapt.solver", "budget", "cache")
 def evaluate(
-    context: typer.Context,
-    task: TasksArgument = None,
-    solver: SolverOption = None,
-    harness: Annotated[
-        list[str] | None,
-        typer.Option(help="As for adapt, or `library` for all of it; may be given several times."),
-    ] = None,
-    split: Annotated[str | None, typer.Option(help="feedback, grade (default) or test.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Questions of a task at most.")] = None,
-    samples: Annotated[int | None, typer.Option(min=1, help="Trials of each question.")] = None,
+    given: Globals,
+    settings: Settings,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Also write the table there, as Markdown.")
     ] = None,
     fail_under: Annotated[
         float | None, typer.Option(help="Exit 1 unless every mean is at least this.")
     ] = None,
-    max_usd: MaxUsd = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    max_trials: MaxTrials = None,
-    max_minutes: MaxMinutes = None,
-    no_cache: NoCache = False,
     dry_run: DryRun = False,
     resume: Resume = None,
     replay: Replay = None,
 ) -> None:
     """Scores harnesses on a task, on several or on a suite, each with n and a 95 % interval."""
     from loriner.cli import scoreboard
-    from loriner.config import changed
-    from loriner.search.board import asked_for, estimate
-    from loriner.tasks.splits import split_named
+    from loriner.cli.session import carried_out
+    from loriner.verbs.board import estimate
+    from loriner.verbs.earlier import Earlier, as_begun
+    from loriner.verbs.scoreboard import evaluate as verb
 
-    given: Globals = context.obj
-    settings = given.settings(
-        cache=False if no_cache else None,
-        adapt={"solver": solver},
-        evaluate={
-            "suite": task,
-            "harnesses": harness,
-            "split": None if split is None else split_named(split),
-            "limit": limit,
-            "samples": samples,
-        },
-        budget=caps(max_usd, max_calls, max_tokens, max_trials, max_minutes),
-    )
-    settings = earlier(settings, "evaluate", resume, replay)
-    if replay is not None and harness:
-        settings = changed(settings, evaluate={"harnesses": harness})
-    board = asked_for(settings)
+    harnesses = tuple(given.flags.get("evaluate", {}).get("harnesses", ()))
+    earlier = Earlier(resume=resume, replay=replay, harnesses=harnesses)
+    settings = as_begun(settings, "evaluate", earlier)
     if dry_run:
-        print_estimate(given, estimate(settings, board))
+        print_estimate(given, asyncio.run(estimate(settings)))
         return
     if out is not None:
         require_writable(out)
-    anew = bool(harness)
-    filled = asyncio.run(_fill(settings, given, board, resume=resume, replay=replay, anew=anew))
+    filled = carried_out(given, settings, verb, earlier=earlier)
     scoreboard.show(filled, json=given.json, trials=given.verbosity > 0)
     if out is not None:
         out.write_text(scoreboard.markdown(filled), encoding="utf-8")
@@ -113,69 +54,23 @@ def evaluate(
         raise typer.Exit(1)
 
 
-async def _fill(settings: Settings, given: Globals, board: Board, **earlier: Any) -> Scoreboard:
-    from loriner.cli.progress import watching
-    from loriner.search.scoreboard import fill
-    from loriner.workspace import workspace
-
-    async with workspace(settings) as opened:
-        with watching(given.verbosity) as observe:
-            return await fill(opened, board, observe, **earlier)
-
-
+@settled(*(f"adapt.{each}" for each in ("task", "solver", "proposer", "harness", "candidates", "feedback")))
 def propose(
-    context: typer.Context,
-    task: TaskArgument = None,
-    solver: SolverOption = None,
-    proposer: Annotated[str | None, typer.Option(help="`catalogue`, or a model.")] = None,
-    harness: HarnessOption = None,
-    candidates: Annotated[int, typer.Option("-k", "--candidates", min=1, help="Completions.")] = 1,
-    feedback: Annotated[int | None, typer.Option(help="Questions shown to the proposer.")] = None,
+    given: Globals,
+    settings: Settings,
     print_prompt: Annotated[
         bool, typer.Option("--print-prompt", help="Print what the proposer reads.")
     ] = False,
 ) -> None:
     """Shows what a proposer would change, and whether the edits apply; grades nothing."""
-    given: Globals = context.obj
-    settings = given.settings(
-        adapt={"task": task, "solver": solver, "proposer": proposer, "harness": harness, "feedback": feedback}
-    )
-    asyncio.run(_propose(settings, given, candidates, print_prompt))
-
-
-async def _propose(settings: Settings, given: Globals, k: int, print_prompt: bool) -> None:
     from loriner.cli import documents, render
-    from loriner.cli.progress import watching
-    from loriner.propose.context import brief_of, make_context
-    from loriner.propose.proposer import propose as write
-    from loriner.workspace import named, task_of, workspace
+    from loriner.cli.session import carried_out
+    from loriner.verbs.propose import propose as verb
 
-    wanted = settings.adapt
-    async with workspace(settings) as opened:
-        task = task_of(settings)
-        try:
-            harness = opened.harness(wanted.harness or f"library:{task.seed_harness}", task.name)
-            proposer = opened.proposer(wanted.proposer)
-            solver = opened.model(named(wanted.solver, "solver", "--solver"))
-            questions = task.questions("feedback")[: wanted.feedback]
-            with opened.run("propose") as (run_id, summary), watching(given.verbosity) as observe:
-                lab = opened.evaluator(run_id, solver, observe)
-                trials = await lab.evaluate(task, harness, questions, purpose="feedback")
-                seen = make_context(
-                    brief_of(task.name, task.description, task.tools), harness, trials, questions, round=1
-                )
-                if print_prompt:
-                    render.prompt(opened.asking(wanted.proposer).read(seen))
-                rollouts = [await write(proposer, seen, index) for index in range(k)]
-                for each in rollouts:
-                    await opened.store.add_rollout(run_id, each)
-                summary |= {
-                    "task": task.name,
-                    "candidates": sum(each.candidate is not None for each in rollouts),
-                }
-        finally:
-            await task.close()
+    found = carried_out(given, settings, verb)
+    if print_prompt:
+        render.prompt(found.prompt)
     if given.json:
-        documents.emit(documents.proposals(run_id, task.name, proposer.name, harness, rollouts))
+        documents.emit(documents.proposals(found))
     else:
-        render.proposals(harness, rollouts)
+        render.proposals(found.harness, found.rollouts)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from loriner.tasks.base import Task
     from loriner.tasks.check import TaskReport
 
-app = typer.Typer(help="Tasks: questions with a scorer.", no_args_is_help=True)
+app = typer.Typer()
 freezing.register(app)
 
 TaskArgument = Annotated[str, typer.Argument(help="A task name, rg:FAMILY, or a task folder.")]
@@ -25,7 +25,7 @@ ShownArgument = Annotated[str, typer.Argument(help="The same, or a suite.")]
 
 
 def _open(context: typer.Context, name: str) -> Task:
-    from loriner.workspace import task_of
+    from loriner.verbs.workspace import task_of
 
     return task_of(context.obj.settings(adapt={"task": name}))
 

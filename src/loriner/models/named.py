@@ -22,26 +22,34 @@ from loriner.models.pull import find
 from loriner.models.scripted import SCRIPTS, scripted
 from loriner.models.weights import CATALOGUE
 
+LENT = "python:"
+"""What the names of objects begin with that a caller lent; settings that hold one cannot open it again."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec:
     """A model as the configuration describes it: an endpoint, or weights on this disk."""
 
     base_url: str | None = None
+    """Of an OpenAI-compatible endpoint, such as `http://localhost:8000/v1`."""
     model: str | None = None
     """What the endpoint calls it."""
     api_key_env: str | None = None
     """The environment variable that holds the key."""
     price: Price | None = None
+    """USD a million tokens: `{ input = 0.05, output = 0.20 }`."""
     timeout_s: float = 600.0
+    """Seconds that one request may take."""
     extra_body: Mapping[str, Any] | None = None
     """Further fields of each request."""
     gguf: str | None = None
     """A path, or the name of pulled weights."""
     n_threads: int | None = None
-    """Absent: the idle cores when the model is loaded."""
+    """Threads of weights on this disk; absent: as many as there are idle cores when they are loaded."""
     n_parallel: int = 8
+    """Requests that such weights answer at once."""
     n_ctx_per_slot: int = 2048
+    """Tokens of prompt and reply together of each."""
     context_tokens: int | None = None
     """Tokens of prompt and reply together that the endpoint takes, where that is known."""
 
@@ -73,15 +81,20 @@ def open_model(
     base_url, _, model = name.rpartition("::")
     if "://" in base_url and model:
         return _endpoint(ModelSpec(base_url=base_url, model=model), offline)
+    if name.startswith(LENT):
+        raise ConfigError(f"{name} is an object of the Python program that began the run: go on from there")
     raise ConfigError(_unknown(name, specs))
 
 
 def price_named(name: str, specs: Mapping[str, ModelSpec]) -> Price | None:
-    """What the model called `name` costs, found without opening it: 0 on this machine, None where unknown.
+    """What the model called `name` costs, found without opening it: 0 on this machine, None where unknown, as
+    for an object that a caller lent.
 
     Raises:
         ConfigError: no such model.
     """
+    if name.startswith(LENT):
+        return None
     base_url, _, model = name.rpartition("::")
     spec = specs.get(name) or (ModelSpec(base_url=base_url, model=model) if "://" in base_url else None)
     if spec is not None and spec.base_url is not None:
