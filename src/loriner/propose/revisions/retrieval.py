@@ -130,7 +130,7 @@ ENTRIES = (
         "passages_and_examples",
         "Ask for an answer from the best passages in the form of answered questions like this one.",
         _reading(EXAMPLES, "search", "examples"),
-        lambda facts: 0.95 * _read(facts, *_READ_WRONG),
+        lambda facts: 0.8 * _read(facts, *_READ_WRONG),
         tools=("search", "examples"),
     ),
     Entry(
