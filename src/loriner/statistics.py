@@ -188,22 +188,19 @@ def accepts(
     before: Mapping[str, float],
     after: Mapping[str, float],
     *,
-    n_looks: int = 1,
     alpha: float = ALPHA,
     seed: int = 0,
 ) -> Decision:
     """Whether the candidate with scores `after` replaces the harness with scores `before`.
 
     `always` accepts, `mean` asks for a higher mean on the common questions, `paired` for a one-sided
-    sign-flip test at `alpha / n_looks`, where `n_looks` is how many candidates the run may try in all
-    (Bonferroni): over a whole run of candidates that change nothing, something is accepted with a chance
-    of at most `alpha`.
+    sign-flip test at `alpha`: of one candidate that changes nothing it accepts at most that share.
 
     Raises:
-        ValueError: an unknown rule, `n_looks` below 1, or scores as in `paired`.
+        ValueError: an unknown rule, or scores as in `paired`.
     """
-    if rule not in RULES or n_looks < 1:
-        raise ValueError(f"rule {rule!r} with n_looks {n_looks}: use one of {RULES} and at least 1 look")
+    if rule not in RULES:
+        raise ValueError(f"there is no rule {rule!r}: use one of {RULES}")
     if rule == "always":
         return Decision(True, "accepted: the rule is to accept every candidate")
     differences = list(_differences(before, after).values())
@@ -211,10 +208,10 @@ def accepts(
     if rule == "mean":
         accepted = gain > 0
         return Decision(accepted, f"{_word(accepted)}: {seen}; the rule asks for a higher mean")
-    level, p = alpha / n_looks, sign_flip(differences, seed=seed)
-    accepted = gain > 0 and p <= level
-    reason = f"{_word(accepted)}: {seen}; one-sided p = {p:.4f}, asked for <= {_level(alpha, n_looks)}"
-    hopeless = "" if accepted else _too_few(len(differences), level)
+    p = sign_flip(differences, seed=seed)
+    accepted = gain > 0 and p <= alpha
+    reason = f"{_word(accepted)}: {seen}; one-sided p = {p:.4f}, asked for <= {alpha:g}"
+    hopeless = "" if accepted else _too_few(len(differences), alpha)
     return Decision(accepted, f"{reason}; {hopeless}" if hopeless else reason)
 
 
@@ -378,11 +375,6 @@ def _check(scores: Sequence[float], least: float, most: float) -> None:
             )
 
 
-def never_accepted(rule: Rule, n: int, n_looks: int, alpha: float = ALPHA) -> str:
-    """Why no candidate can ever be accepted on `n` questions; empty where one can."""
-    return _too_few(n, alpha / n_looks) if rule == "paired" else ""
-
-
 def never_told_apart(n: int, n_contrasts: int, alpha: float = ALPHA) -> str:
     """Why no two of several methods can ever be told apart on `n` questions; empty where two can.
 
@@ -395,10 +387,6 @@ def never_told_apart(n: int, n_contrasts: int, alpha: float = ALPHA) -> str:
 
 def _word(accepted: bool) -> str:
     return "accepted" if accepted else "refused"
-
-
-def _level(alpha: float, n_looks: int) -> str:
-    return f"{alpha:g}" if n_looks == 1 else f"{alpha / n_looks:.2g} ({alpha:g} over {n_looks} looks)"
 
 
 def _too_few(n: int, level: float) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 from loriner.errors import ConfigError, ModelUnavailable, PromptRefused
 from loriner.models.base import Message, ModelRequest
-from loriner.models.llama import LlamaModel
+from loriner.models.llama import LlamaModel, idle_cores
 from loriner.models.pull import pull
 
 pytest.importorskip("xllamacpp", reason="needs the extra [local]")
@@ -53,6 +53,24 @@ async def test_a_seed_means_something(model: LlamaModel) -> None:
         (await model.complete(ask("Invent a word.", seed=seed, temperature=1.5))).text for seed in (5, 5, 6)
     ]
     assert one == two != three
+
+
+@pytest.mark.real_model
+@pytest.mark.parametrize(("n_parallel", "kept"), [(2, True), (1, False)])
+async def test_slots_read_an_equal_beginning_once_and_a_single_slot_is_exact(
+    n_parallel: int, kept: bool
+) -> None:
+    model = LlamaModel(weights(), n_parallel=n_parallel, n_ctx_per_slot=256)
+    beginning = "Here is a long list of things that we know: " + ", ".join(map(str, range(40)))
+    replies = [await model.complete(ask(f"{beginning}. What comes after {n}?")) for n in (3, 4)]
+    await model.close()
+    read = [reply.usage["prompt_tokens_details"]["cached_tokens"] for reply in replies]
+    assert read[0] == 0
+    assert (read[1] > replies[1].prompt_tokens // 2) is kept
+
+
+def test_as_many_threads_as_idle_cores() -> None:
+    assert 1 <= idle_cores() <= 8
 
 
 @pytest.mark.real_model

@@ -38,16 +38,14 @@ def scorer(path: Path, body: str, **limits: float) -> InWorker:
     ],
 )
 async def test_a_hostile_answer_scores_nothing_and_the_next_is_unharmed(tmp_path, attack, detail):
-    worker = scorer(
-        tmp_path,
-        "def score(item, answer):\n    answer == 'x' or exec(answer, {})\n    return answer == 'x'\n",
-        wall_s=8.0,
-    )
+    body = "def score(item, answer):\n    answer == 'x' or exec(answer, {})\n    return answer == 'x'\n"
+    # a busy machine may need long for two seconds of CPU; only what sleeps must meet the limit of the wall
+    worker = scorer(tmp_path, body, wall_s=8.0 if "sleep" in attack else 120.0)
     begun = time.monotonic()
     score = await worker.score(ITEM, attack)
     assert (score.value, score.detail) == (0.0, detail)
     assert (await worker.score(ITEM, "x")).value == 1.0
-    assert time.monotonic() - begun < 60
+    assert time.monotonic() - begun < 180
     await worker.close()
 
 

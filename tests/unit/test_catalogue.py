@@ -90,7 +90,7 @@ def test_documents_are_read_or_found_in_another_way_as_the_fault_says() -> None:
     facts = ["Ida", "Tom", "Lea", "Jon"]
     tools = ("examples", "run_python", "search")
     assert first(seen(facts, Fault.MISREAD, tools=tools), 2) == [
-        "passages_and_examples",
+        "answer_by_kind",
         "few_passages_best_last",
     ]
     assert first(seen(facts, Fault.NOT_RETRIEVED, tools=tools), 2) == ["several_queries", "passages_reranked"]

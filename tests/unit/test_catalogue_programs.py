@@ -19,9 +19,17 @@ from makers import context, feedback
 TOOLS = """
 PAIRS = {pairs!r}
 PASSAGES = [
-    {{"title": "Mill", "text": "The mill was opened in 1890."}},
-    {{"title": "Inn", "text": "The inn has nine rooms."}},
-    {{"title": "Dock", "text": "The dock is closed."}},
+    {{
+        "title": "Mill",
+        "text": "The mill was opened in 1890 and is looked after by Ida Brandt. Millers may come between 5 "
+        "and 7. It is locked at 18:30.",
+    }},
+    {{
+        "title": "Inn",
+        "text": "The inn has nine rooms; a room is 45 euros. Guests stay for two weeks at most, and put "
+        "bicycles into the old stable. It is shut on Monday.",
+    }},
+    {{"title": "Dock", "text": "The dock behind hall 5 is cleaned twice a year."}},
 ]
 
 
@@ -100,6 +108,7 @@ def run(
     *replies: str,
     library: str = "minimal",
     then: str = "",
+    question: str = "the radiator hums",
 ) -> Ran:
     """The program that an entry makes of a library harness (and then another entry of it), run once."""
     seen = given(pairs, library)
@@ -109,7 +118,7 @@ def run(
     (folder / "harness.py").write_text(seen.harness.source)
     (folder / "tools.py").write_text(TOOLS.format(pairs=pairs))
     (folder / "driver.py").write_text(DRIVER)
-    command = [sys.executable, "driver.py", json.dumps([replies, "the radiator hums"])]
+    command = [sys.executable, "driver.py", json.dumps([replies, question])]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=30, check=False)
     assert done.returncode == 0, done.stderr
     answer, asked = json.loads(done.stdout)
@@ -256,7 +265,7 @@ def test_a_second_look_keeps_or_replaces_the_answer(tmp_path: Path) -> None:
 def test_few_passages_are_read_with_the_best_one_last(tmp_path: Path) -> None:
     ran = run(tmp_path, "few_passages_best_last", FACT, "Ida", library="retrieval")
     assert ran.answer == "Ida"
-    places = [ran.prompts.index(title) for title in ("Dock\n", "Inn\n", "Mill\n", "Question:")]
+    places = [ran.prompts.index(title) for title in ("Inn\n", "Mill\n", "Question:")]
     assert places == sorted(places)
 
 
@@ -269,6 +278,42 @@ def test_the_answer_is_read_in_the_quote(tmp_path: Path) -> None:
     ran = run(tmp_path, "quote_first", FACT, "The inn has nine rooms.", "nine", library="retrieval")
     assert ran.answer == "nine"
     assert "Quoted\nThe inn has nine rooms." in ran.asked[1][0][1] and "Mill" not in ran.asked[1][0][1]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Who looks after the mills?", "Ida Brandt"),
+        ("When is the mill locked?", "18:30"),
+        ("Until when may a miller come?", "7"),
+        ("In which year was the mill opened?", "1890"),
+        ("How many rooms are in the inn?", "nine"),
+        ("What does a room of the inn cost?", "45 euros"),
+        ("How long is a guest's stay in the inn at most?", "two weeks"),
+        ("Where are bicycles of guests put?", "the old stable"),
+        ("On which day is the inn shut?", "Monday"),
+        ("Behind which hall is the dock?", "hall 5"),
+        ("How often is the dock cleaned?", "twice a year"),
+    ],
+)
+def test_an_answer_is_read_by_the_kind_of_the_question(tmp_path: Path, question: str, answer: str) -> None:
+    ran = run(tmp_path, "answer_by_kind", FACT, "asked", library="retrieval", question=question)
+    assert ran.answer == answer
+    assert all("Question: " + question in talk[-1][1] for talk in ran.asked)  # asked only where it doubts
+
+
+def test_the_model_says_which_of_several_near_spans(tmp_path: Path) -> None:
+    question = "When is the mill locked?"
+    ran = run(tmp_path, "answer_by_kind", FACT, "From 5 on.", library="retrieval", question=question)
+    assert (ran.answer, len(ran.asked)) == ("5", 1)
+    ran = run(tmp_path, "answer_by_kind", FACT, "never", library="retrieval", question=question)
+    assert ran.answer == "18:30"
+
+
+@pytest.mark.parametrize("question", ["Is the inn open?", "Wer mahlt?", "Who swims?", "", "\x00 which (?["])
+def test_a_question_of_no_kind_goes_to_the_model(tmp_path: Path, question: str) -> None:
+    ran = run(tmp_path, "answer_by_kind", FACT, "asked", library="retrieval", question=question)
+    assert ran.answer == "asked"
 
 
 def test_several_queries_and_a_rerank_choose_the_passages(tmp_path: Path) -> None:

@@ -53,6 +53,18 @@ def test_the_least_counts_the_call_of_a_proposer_that_is_a_model(proposer: str, 
         of_adaptation(settings(adapt=given, budget={"calls": calls - 1}), Words(4), plan)
 
 
+def test_a_cap_below_what_a_run_takes_as_a_rule_is_remarked() -> None:
+    plan = Plan(rounds=10)
+    usual = of_adaptation(settings(), Words(200), plan).likely
+    assert usual is not None
+    low, high = (
+        of_adaptation(settings(budget={"trials": int(usual.trials.high) + more}), Words(200), plan).warnings
+        for more in (-1, 1)
+    )
+    assert high == ()
+    assert len(low) == 1 and "may end the search early" in low[0] and "--max-trials" in low[0]
+
+
 def test_money_needs_a_price_of_every_model_that_is_asked() -> None:
     priced = {"priced": {"base_url": "http://127.0.0.1:9/v1", "model": "m", "price": Price(1.0, 2.0)}}
     bare = Settings.model_validate({"models": priced})

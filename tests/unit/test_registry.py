@@ -222,6 +222,12 @@ def test_another_run_from_the_seed_rewrites_nothing(registry: Registry) -> None:
     )
 
 
+def test_a_task_named_by_its_folder_is_found_by_its_name(registry: Registry) -> None:
+    folder = "data/of/a/project/with/a/long/path/to/its/tasks/and/further/down"
+    with pytest.raises(ConfigError, match=rf"nearest: {TASK}$"):
+        registry.resolve(f"{folder}/{TASK}")
+
+
 def test_a_parent_that_was_never_committed_is_named(registry: Registry) -> None:
     with pytest.raises(ConfigError, match="no version of 'rg:count_primes'"):
         keep(registry, BEST, Harness("x = 1\n"), number=7)

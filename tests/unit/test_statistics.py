@@ -95,18 +95,18 @@ def test_rules() -> None:
         accepts("median", before, worse)  # type: ignore[arg-type]
 
 
-def test_paired_rule_pays_for_looks_and_says_so() -> None:
+def test_paired_rule_asks_for_its_level_and_says_so() -> None:
     before, after = named([0] * 24), named([1] * 6 + [0] * 18)
-    alone, many = accepts("paired", before, after), accepts("paired", before, after, n_looks=10)
-    assert alone.accepted and "6 better, 0 worse" in alone.reason
-    assert not many.accepted and "0.005 (0.05 over 10 looks)" in many.reason
+    usual, strict = accepts("paired", before, after), accepts("paired", before, after, alpha=0.005)
+    assert usual.accepted and "6 better, 0 worse" in usual.reason
+    assert not strict.accepted and "asked for <= 0.005" in strict.reason
 
 
 def test_too_few_questions_are_named_with_the_least_that_would_do() -> None:
-    decision = accepts("paired", named([0] * 6), named([1] * 6), n_looks=10)
+    decision = accepts("paired", named([0] * 6), named([1] * 6), alpha=0.005)
     assert not decision.accepted
     assert "6 questions can never pass, the least is 8" in decision.reason
-    assert accepts("paired", named([0] * 8), named([1] * 8), n_looks=10).accepted
+    assert accepts("paired", named([0] * 8), named([1] * 8), alpha=0.005).accepted
 
 
 @pytest.mark.parametrize("p", [0.2, 0.5, 0.8])
@@ -118,7 +118,7 @@ def test_twenty_adaptations_that_change_nothing_accept_at_most_two(p: float) -> 
         current = named([rng.random() < (p + d) / 2 for d in draw])
         for _ in range(n_rounds):
             candidate = named([rng.random() < (p + d) / 2 for d in draw])
-            if accepts("paired", current, candidate, n_looks=n_rounds).accepted:
+            if accepts("paired", current, candidate, alpha=0.05 / n_rounds).accepted:
                 accepted += 1
                 current = candidate
     assert accepted <= 2

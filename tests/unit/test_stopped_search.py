@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,15 @@ async def test_a_cap_in_the_middle_of_round_2_leaves_the_best_so_far_with_its_se
     resumed = await searched(tmp_path / "cut", resume=found.run_id)
     assert resumed.stopped == whole.stopped and len(resumed.rounds) > 1
     assert told(resumed) == told(whole)
+
+
+async def test_a_resume_under_the_same_cap_counts_no_sealed_trial_twice(tmp_path: Path) -> None:
+    cap = SEARCH_TO_ROUND_2 + 2 * 10
+    found = await searched(tmp_path, trials=cap)
+    again = await searched(tmp_path, resume=found.run_id, trials=cap)
+    said = re.search(r"\((\d+) spent(?:, (\d+) kept)?", again.stopped.why)
+    assert said is not None and int(said[1]) + int(said[2] or 0) <= cap
+    assert told(again) == told(found)
 
 
 async def test_a_cap_on_tokens_leaves_room_as_well(tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 """A GGUF model in this process: llama.cpp through the package `xllamacpp` (extra `[local]`).
 
-A request asked alone gives the same text every time. Asked beside others it may not: slots are computed
-together, and the last bits of the sums depend on who shares the batch. `n_parallel=1` is exact at the
-price of speed; a reply cache repeats what was said. The prompt cache is off, since with it even a request
-asked alone can depend on the one before.
+Several slots are computed together, and at temperature 0 each keeps its last prompt, so that programs which
+begin every prompt alike pay for it once. The last bits of the sums then depend on who shares the batch and
+on what came before: a text may differ. `n_parallel=1` keeps nothing and is exact, at the price of speed; a
+reply cache repeats what was said.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from loriner.models.pull import sha256_of
 _HEADER_BYTES = 24
 """Magic, version, number of tensors, number of metadata pairs. Source: the GGUF specification."""
 
+_MOST_THREADS = 8
+"""More gain little: a small model waits for memory."""
+
 
 class LlamaModel:
     """A model file served by `n_parallel` slots, which share `n_threads` threads.
@@ -37,14 +40,15 @@ class LlamaModel:
         path: Path,
         *,
         name: str | None = None,
-        n_threads: int = 1,
+        n_threads: int | None = None,
         n_parallel: int = 8,
         n_ctx_per_slot: int = 2048,
     ) -> None:
         """
         Args:
             name: `gguf:FILE@DIGEST`, from the file, where absent.
-            n_threads: more than one is faster on idle cores, and slower than one on shared ones.
+            n_threads: more than one is faster on idle cores, and slower than one on shared ones; absent
+                means as many as there are idle cores when the model is loaded.
             n_ctx_per_slot: tokens of prompt and reply together.
 
         Raises:
@@ -75,7 +79,8 @@ class LlamaModel:
             PromptRefused: the prompt is longer than a slot's context, or not valid Unicode.
             ModelUnavailable: the file does not load.
         """
-        body = _body(request)
+        keeps = self._n_parallel > 1 and request.temperature == 0.0  # a seed must mean something
+        body = {**_body(request), "cache_prompt": keeps}
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._n_parallel, thread_name_prefix="llama")
             self._closing = threading.Event()
@@ -123,7 +128,8 @@ class LlamaModel:
             return self._server
 
     def _load(self) -> Any:
-        if self._n_threads > 1:  # spinning threads collapse when the cores are shared
+        n_threads = self._n_threads or idle_cores()
+        if n_threads > 1:  # spinning threads collapse when the cores are shared
             os.environ.setdefault("OMP_WAIT_POLICY", "passive")
         import xllamacpp
 
@@ -131,8 +137,8 @@ class LlamaModel:
         params.model.path = str(self._path)
         params.n_parallel = self._n_parallel
         params.n_ctx = self._n_ctx_per_slot * self._n_parallel
-        params.cpuparams.n_threads = self._n_threads
-        params.cpuparams_batch.n_threads = self._n_threads
+        params.cpuparams.n_threads = n_threads
+        params.cpuparams_batch.n_threads = n_threads
         params.verbosity = -1
         params.port = 0  # it always listens, on the loopback: lock it with a key that nobody knows
         params.api_keys = [secrets.token_hex(32)]
@@ -182,6 +188,12 @@ class _Reply:
         )
 
 
+def idle_cores() -> int:
+    """Cores of this process with nothing to do in the last minute; at least 1, at most 8."""
+    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(n_cores - round(os.getloadavg()[0]), _MOST_THREADS))
+
+
 def check_gguf(path: Path) -> None:
     """Raises `ConfigError` unless `path` is a file that begins as a GGUF does."""
     if not path.is_file():
@@ -205,7 +217,6 @@ def _body(request: ModelRequest) -> dict[str, Any]:
         "max_tokens": request.max_tokens,
         "stop": list(request.stop),
         "seed": request.seed,
-        "cache_prompt": False,
         "stream": True,
         "stream_options": {"include_usage": True},
     }

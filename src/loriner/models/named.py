@@ -44,8 +44,8 @@ class ModelSpec:
     """Further fields of each request."""
     gguf: str | None = None
     """A path, or the name of pulled weights."""
-    n_threads: int = 1
-    """Threads of weights on this disk."""
+    n_threads: int | None = None
+    """Threads of weights on this disk; absent: as many as there are idle cores when they are loaded."""
     n_parallel: int = 8
     """Requests that such weights answer at once."""
     n_ctx_per_slot: int = 2048

@@ -6,6 +6,7 @@ before it is used, so a run that died is resumed by walking again: what is known
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -114,7 +115,12 @@ class _Episode:
         ahead = self.selection.ahead()
         shown = dict.fromkeys([self.seed.id, self.selection.current.id, *([ahead] if ahead else [])])
         graded = [self.grading.known[each] for each in shown]
-        self.lab.meter.keep(for_sealed(self.lab, graded, len(self.test)))
+        self.lab.meter.keep(for_sealed(self.lab, graded, len(self.test), self._scored_before()))
+
+    def _scored_before(self) -> Counter[str]:
+        """How many sealed trials of each program there are: those of a run that is resumed."""
+        known = self.lab.store.trials(self.lab.run_id, task=self.task.name, purpose="test")
+        return Counter(each.harness_id for each in known if each.score is not None)
 
     def _take_so_far(self, ending: Ending) -> None:
         """Lets the grade trials that a cap left of the seed's stand for it; raises where that is none."""

@@ -7,7 +7,7 @@ affair: they are printed with the result. What is likely takes the rates of earl
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -116,7 +116,7 @@ class Estimate:
     least: Least | None = None
     """None for a run that has no revisions."""
     warnings: tuple[str, ...] = ()
-    """What the run could not show, whatever it spent."""
+    """What the run could not show, whatever it spent, and caps that end it early."""
 
 
 def of_adaptation(settings: Settings, task: Task, plan: Plan) -> Estimate:
@@ -138,7 +138,20 @@ def of_adaptation(settings: Settings, task: Task, plan: Plan) -> Estimate:
     found = _summed(settings, _bounds(course), shown, completions, least)
     written = Range(plan.candidates, plan.n_looks) if asks else Range(0, 0)
     likely = _likely(settings, task.name, _as_a_rule(course), shown, written)
-    return replace(found, likely=likely, warnings=(hopeless,) if hopeless else ())
+    warnings = [*filter(None, [hopeless]), *_cut_short(settings.budget, likely)]
+    return replace(found, likely=likely, warnings=tuple(warnings))
+
+
+def _cut_short(budget: Budget, likely: Likely) -> Iterator[str]:
+    """A sentence for each cap that a run reaches as a rule before it is through."""
+    for name, cap, taken in (
+        ("trials", budget.trials, likely.trials),
+        ("calls", budget.calls, likely.calls),
+        ("minutes", budget.minutes, likely.minutes),
+    ):
+        if cap is not None and taken is not None and cap < taken.high:
+            usual = f"{taken.low:,.0f} to {taken.high:,.0f} {name}"
+            yield f"--max-{name} {cap:g} may end the search early: as a rule it takes {usual}"
 
 
 def _bounds(course: Course) -> Range:

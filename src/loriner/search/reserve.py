@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from loriner.evaluation.evaluator import Evaluator
 from loriner.models.meter import Need
@@ -27,10 +27,15 @@ def a_trial(lab: Evaluator, evaluation: Evaluation) -> Need:
     return mean + Need(minutes=lab.seconds_a_trial(evaluation.harness_id) / 60)
 
 
-def for_sealed(lab: Evaluator, graded: Sequence[Evaluation], n_test: int) -> Need:
+def for_sealed(
+    lab: Evaluator, graded: Sequence[Evaluation], n_test: int, scored: Mapping[str, int] | None = None
+) -> Need:
     """What the sealed questions take for each of these programs.
 
-    With the seed alone there is room for a second program, since another may still be accepted.
+    `scored` says by harness id how many of them a run that is resumed has paid for already. With the seed
+    alone there is room for a second program, since another may still be accepted.
     """
-    needs = [a_trial(lab, each) * n_test for each in graded]
-    return sum(needs + needs[: max(0, 2 - len(needs))], Need())
+    paid = scored or {}
+    needs = [a_trial(lab, each) * max(0, n_test - paid.get(each.harness_id, 0)) for each in graded]
+    second = [a_trial(lab, each) * n_test for each in graded[: max(0, 2 - len(graded))]]
+    return sum([*needs, *second], Need())

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from loriner.errors import ConfigError, StoreError
 from loriner.records import Harness, Version
@@ -444,5 +444,7 @@ def _not_one(versions: Versions, name: str, found: list[Entry]) -> str:
         return f"{name!r} begins {len(found)} versions: {several}: write more of it"
     known = [refs.decoded(task) for task in versions.names("refs/heads/tasks/")]
     known += versions.names("refs/tags/")
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or known[:3]
+    folder = PurePath(name).name  # a task is often named by its folder; its versions are, by its name
+    near = [folder] if folder in known else difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    near = near or known[:3]
     return f"the registry has no version {name!r}" + (f"; nearest: {', '.join(near)}" if near else " yet")

@@ -11,6 +11,7 @@ from loriner.propose.revisions import (
     form,
     hops,
     program,
+    question_kinds,
     reasoning,
     retrieval,
     telling,
@@ -29,6 +30,7 @@ ENTRIES: tuple[Entry, ...] = (
     *agreement.ENTRIES,
     *asking.ENTRIES,
     *reasoning.ENTRIES,
+    *question_kinds.ENTRIES,
     *retrieval.ENTRIES,
     *hops.ENTRIES,
 )

@@ -13,8 +13,11 @@ SHAPED = {"choice": 1.0, "json": 1.0, "date": 0.8, "line": 0.7, "number": 0.3, "
 """How far a shape of answer is shown by examples, as opposed to computed."""
 MOST_FIXED = 3_000
 """Characters of the examples that a program holds."""
+MOST_SHOWN = 1_600
+"""Characters of the examples in a prompt. A small model on a CPU reads some 60 tokens a second: these take it
+seven seconds, and every question of a search pays them."""
 LONGEST = 700
-"""Characters of a question in an example: eight of them fit a context of 2,048 tokens."""
+"""Characters of a question in an example."""
 
 SHOWN = f'''
 def shown(question, answer=""):
@@ -62,9 +65,9 @@ def _asked(source: str, facts: Facts, code: str, *parts: str) -> str | None:
 
 
 def _count(facts: Facts) -> int:
-    """Examples to show: more of short ones, within about 4,500 characters."""
+    """Examples to show: more of short ones, within `MOST_SHOWN` characters or so."""
     sizes = [min(LONGEST, len(question)) + len(answer) for question, answer in facts.examples] or [400]
-    return max(2, min(8, 4_500 * len(sizes) // max(1, sum(sizes))))
+    return max(2, min(8, MOST_SHOWN * len(sizes) // max(1, sum(sizes))))
 
 
 def _nearest(source: str, facts: Facts) -> str | None:

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts, Rewrite
-from loriner.propose.revisions.shaped import asked_first
+from loriner.propose.revisions.literals import constant
+from loriner.propose.revisions.passages import passage_parts
+from loriner.propose.revisions.shaped import asked_first, settled
 from loriner.propose.splicing import before_solve, functions, with_tool
 from loriner.records import Fault
 
 READ = '''
 def reading(found, question):
-    """A prompt of passages, the best one last, what the task asks, and the question."""
+    """A prompt of passages, the best one last, the question, and the form of an answer."""
     passages = [each["title"] + "\\n" + each["text"][:900] for each in found[::-1]]
-    return "\\n\\n".join([*passages, TASK, "Question: " + question + "\\nAnswer:"])
+    return "\\n\\n".join([*passages, "Question: " + question + "\\n" + FORM])
+'''
+BEST = '''
+def best_passages(question):
+    """The two passages that share most with the question, the best first."""
+    return [passage for _, passage in weighed(question)[:2]]
 '''
 SHORT = '''
 def by_few_passages(model, question):
-    """The model's short answer from the three best passages, the best one last."""
-    return {call}(model(reading(search(question, k=3), question), {options}))
+    """The model's short answer from the two best passages, the best one last."""
+    return {call}(model(reading(best_passages(question), question), max_tokens=60))
 '''
 QUOTED = '''
 def by_quote(model, question):
     """The model's answer from the sentence that it quotes for the question."""
-    found = search(question, k=3)
-    prompt = reading(found, question).removesuffix("Answer:")
+    prompt = reading(best_passages(question), question).removesuffix(FORM)
     quote = model(prompt + "Copy the one sentence above that answers it.", max_tokens=90)
     quoted = [{{"title": "Quoted", "text": quote.strip()}}]
-    return {call}(model(reading(quoted, question), {options}))
+    return {call}(model(reading(quoted, question), max_tokens=60))
 '''
 QUERIES = '''
 def by_queries(model, question):
@@ -40,7 +46,7 @@ def by_queries(model, question):
             points[key] = points.get(key, 0) + 1 / (rank + 2)
             texts[key] = each
     best = sorted(points, key=points.get, reverse=True)[:3]
-    return {call}(model(reading([texts[key] for key in best], question), {options}))
+    return {call}(model(reading([texts[key] for key in best], question), max_tokens=60))
 '''
 RERANKED = '''
 def by_reranking(model, question):
@@ -53,15 +59,15 @@ def by_reranking(model, question):
     ]
     verdicts = model.batch(asked, max_tokens=3) if asked else []
     chosen = [each for each, said in zip(found, verdicts) if said.strip().lower().startswith("yes")]
-    return {call}(model(reading((chosen or found)[:2], question), {options}))
+    return {call}(model(reading((chosen or found)[:2], question), max_tokens=60))
 '''
 EXAMPLES = '''
 def by_passages_and_examples(model, question):
     """The model's answer from the best passages, in the form of answered questions like this one."""
     near = [each for each in examples(question, k=4)[::-1]]
     shown = ["Question: " + each["question"] + "\\nAnswer: " + each["answer"] for each in near]
-    prompt = "\\n\\n".join([*shown, reading(search(question, k=3), question)])
-    return {call}(model(prompt, {options}))
+    prompt = "\\n\\n".join([*shown, reading(best_passages(question), question)])
+    return {call}(model(prompt, max_tokens=60))
 '''
 
 _READ_WRONG = (*UNKNOWN, Fault.EXTRACTION, Fault.FORMAT)
@@ -93,12 +99,19 @@ def _reading(code: str, *tools: str) -> Rewrite:
 
     def rewrite(source: str, facts: Facts) -> str | None:
         imports = ("import re",) if "re." in code else ()
-        revised = asked_first(source, facts, code, *imports, READ)
+        ranked = (*passage_parts(), BEST) if "best_passages(" in code else ()
+        revised = asked_first(source, facts, code, *imports, *ranked, _form(facts), READ)
         for tool in tools:
             revised = revised and with_tool(revised, tool)
         return revised
 
     return rewrite
+
+
+def _form(facts: Facts) -> str:
+    """What is asked for behind a question: tags, which keep a small model from answering in a sentence."""
+    words = [] if facts.shape == "line" else [settled(facts).words]
+    return constant("FORM", "\n".join([*words, "Give a short answer between <answer> and </answer>."]))
 
 
 def _read(facts: Facts, *cured: Fault) -> float:
@@ -108,7 +121,7 @@ def _read(facts: Facts, *cured: Fault) -> float:
 ENTRIES = (
     Entry(
         "few_passages_best_last",
-        "Ask for a short answer from the three best passages, with the best one last.",
+        "Ask for a short answer from the two best passages, with the best one last.",
         _reading(SHORT, "search"),
         lambda facts: 0.9 * _read(facts, *_READ_WRONG),
         tools=("search",),
@@ -117,7 +130,7 @@ ENTRIES = (
         "passages_and_examples",
         "Ask for an answer from the best passages in the form of answered questions like this one.",
         _reading(EXAMPLES, "search", "examples"),
-        lambda facts: 0.95 * _read(facts, *_READ_WRONG),
+        lambda facts: 0.8 * _read(facts, *_READ_WRONG),
         tools=("search", "examples"),
     ),
     Entry(

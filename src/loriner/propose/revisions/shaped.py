@@ -13,7 +13,7 @@ from loriner.propose.splicing import answered_first
 LINE = r'''
 def first_line(reply):
     """The first line of a reply that holds an answer, without the marks and words around it."""
-    tagged = re.search(r"<(\w+)>(.*?)</\1>", reply, re.S)
+    tagged = re.search(r"<(\w+)>(.*?)(?:</\1>|$)", reply, re.S)
     lines = [line for line in (tagged[2] if tagged else reply).splitlines() if line.strip(" `*")]
     text = re.sub(r"(?i)^\W*(the )?(final )?answer( is)?\s*:?\s*", "", lines[0]) if lines else ""
     return text.strip().removesuffix(".").strip("*`\"' ").removesuffix(".")
