@@ -169,6 +169,7 @@ def vowels(exercises: Sequence[Exercise], completions: Sequence[str], indices: S
                 applied=False,
                 completion_rate=0.0,
             ),
+            before=0.0,
         )
         for each, text, index in zip(exercises, completions, indices, strict=True)
     ]

@@ -14,6 +14,7 @@ import pytest
 from sums import CRASH, GOOD, HALF, SEED, Solver, Sums, edit, exercise, laboratory, vowels
 
 from loriner.errors import ConfigError, InfrastructureError
+from loriner.records import Harness
 from loriner.train.bridge import opened
 from loriner.train.contexts import DrawPlan, draw
 from loriner.train.journal import DeadSignal, Journal
@@ -45,6 +46,10 @@ def config(policy: Path, output: Path, **table: object) -> TrainConfig:
                 "learning_rate": 1e-3,
                 "max_completion_tokens": 12,
                 "save_every": 2,
+                "advantage": "group",
+                "bonus": True,
+                "rarity": 0.0,
+                "passes": 1,
                 **table,
             },
         }
@@ -94,16 +99,19 @@ def test_a_dense_reward_rises(policy: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("adapter", [None, {"rank": 4, "alpha": 8}], ids=["full", "lora"])
-def test_a_resumed_run_equals_an_uninterrupted_one(policy: Path, tmp_path: Path, adapter: object) -> None:
+@pytest.mark.parametrize("passes", [1, 2])
+def test_a_resumed_run_equals_an_uninterrupted_one(
+    policy: Path, tmp_path: Path, adapter: object, passes: int
+) -> None:
     import torch
 
     from loriner.train.grpo import train_grpo
 
-    whole = config(policy, tmp_path / "whole", adapter=adapter, epochs=2)
+    whole = config(policy, tmp_path / "whole", adapter=adapter, epochs=2, passes=passes)
     train_grpo(whole, str(policy), lambda epoch: EXERCISES, vowels, tell=quiet)
-    resumed = config(policy, tmp_path / "resumed", adapter=adapter, epochs=2)
+    resumed = config(policy, tmp_path / "resumed", adapter=adapter, epochs=2, passes=passes)
     shutil.copytree(whole.output / "grpo", resumed.output / "grpo")
-    shutil.rmtree(resumed.output / "grpo" / "checkpoints" / "checkpoint-8")
+    shutil.rmtree(resumed.output / "grpo" / "checkpoints" / f"checkpoint-{8 * passes}")
     shutil.rmtree(resumed.grpo_model)
     train_grpo(resumed, str(policy), lambda epoch: EXERCISES, vowels, tell=quiet)
     assert [each["update"] for each in updates(whole)] == list(range(1, 9))
@@ -143,9 +151,136 @@ def test_rewards_come_from_running_the_programs(policy: Path, tmp_path: Path) ->
         assert each["groups_without_spread"] == 0.0
         assert each["distinct_candidates"] == 3
         assert {"entropy", "loss", "tokens_mean", "tokens_seen", "grad_norm"} <= each.keys()
-    assert solver.n_calls == 8, "three candidates on four shared questions, of which one never asks"
+    assert solver.n_calls == 12, "the program and three candidates on four questions; one never asks"
     timed = json.loads((made.output / "grpo" / "updates.jsonl").read_text().splitlines()[0])
     assert {"seconds_generating", "seconds_scoring", "seconds_updating"} <= timed.keys()
+
+
+def rollouts_of(made: TrainConfig) -> list[dict[str, Any]]:
+    return list(map(json.loads, (made.output / "grpo" / "rollouts.jsonl").read_text().splitlines()))
+
+
+def trained(made: TrainConfig, policy: Path, texts: Sequence[str], start: Harness = SEED) -> None:
+    """Trains on scripted completions in contexts of the program `start`, which are run and scored."""
+    from loriner.train.grpo import train_grpo
+
+    exercises = [exercise(number=number, harness=start) for number in range(8)]
+    with opened(lambda: laboratory(made.output / "home")) as door:
+        scorer = Scorer(lab=door.inside, tasks=TASKS)
+
+        def judge(*rows: Any) -> list[Scored]:
+            return door.call(lambda _: scorer.judge_all(*rows))
+
+        train_grpo(made, str(policy), lambda e: exercises, judge, tell=quiet, rollouts=Scripted(texts))
+
+
+FOUR = (edit(GOOD), edit(HALF), edit(CRASH), "prose")
+"""Gains of 1, 0.5 and 0 over the seed, which is never right, and one without a candidate."""
+WORKED = {
+    "group": (FOUR, SEED, {"advantage": "group"}, [1.0, 0.5, 0.0, -0.25], [1.4318, 0.3905, -0.6508, -1.1715]),
+    "gain": (FOUR, SEED, {"advantage": "gain"}, [1.0, 0.5, 0.0, -0.25], [1.0, 0.5, 0.0, -0.25]),
+    "mixed": (
+        FOUR,
+        SEED,
+        {"advantage": "mixed"},
+        [1.0, 0.5, 0.0, -0.25],
+        [0.84375, 0.34375, -0.15625, -0.40625],
+    ),
+    "a better parent": (
+        (edit(GOOD, HALF), edit(SEED, HALF), edit(CRASH, HALF), edit(HALF, SEED)),
+        HALF,
+        {"advantage": "gain"},
+        [0.5, -0.5, -0.5, -0.25],
+        [0.5, -0.5, -0.5, -0.25],
+    ),
+    "rarity": (
+        (edit(GOOD), edit(GOOD), edit(HALF), "prose"),
+        SEED,
+        {"advantage": "gain", "rarity": 0.5},
+        [0.75, 0.75, 0.5, -0.25],
+        [0.75, 0.75, 0.5, -0.25],
+    ),
+    "bonus": (
+        FOUR,
+        SEED,
+        {"advantage": "gain", "bonus": True},
+        [1.0, 0.5, -0.15, -0.3],
+        [1.0, 0.5, -0.15, -0.3],
+    ),
+}
+
+
+@pytest.mark.parametrize(("texts", "start", "table", "gains", "advantages"), WORKED.values(), ids=WORKED)
+def test_advantages_by_hand_reach_the_loss(
+    policy: Path,
+    tmp_path: Path,
+    texts: Sequence[str],
+    start: Harness,
+    table: dict[str, Any],
+    gains: list[float],
+    advantages: list[float],
+) -> None:
+    made = config(policy, tmp_path, max_completion_tokens=250, **{"bonus": False, **table})
+    trained(made, policy, texts, start)
+    for each in updates(made):
+        rows = [row for row in rollouts_of(made) if row["update"] == each["update"]]
+        assert [row["gain"] for row in rows] == pytest.approx(2 * gains)
+        assert [row["advantage"] for row in rows] == pytest.approx(2 * advantages, abs=1e-3)
+        assert each["gain"] == pytest.approx(sum(gains) / 4)
+        # with a ratio of 1 every completion adds its advantage, whatever its length
+        assert each["loss"] == pytest.approx(-sum(advantages) / 4, abs=1e-3)
+
+
+def log_probability(model: Path, text: str) -> float:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(model)
+    shown = [{"role": each.role, "content": each.content} for each in exercise(harness=GOOD).messages]
+    prompt = tokenizer.apply_chat_template(shown, add_generation_prompt=True, return_dict=False)
+    written = tokenizer.encode(text)
+    with torch.no_grad():
+        found = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32)(
+            torch.tensor([prompt + written])
+        )
+    steps = found.logits[0, len(prompt) - 1 : -1].log_softmax(-1)
+    return float(steps.gather(1, torch.tensor(written)[:, None]).sum())
+
+
+@pytest.mark.parametrize("advantage", ["group", "gain", "mixed"])
+def test_a_text_that_all_write_and_that_gains_nothing_is_pushed_down_by_the_gain_alone(
+    policy: Path, tmp_path: Path, advantage: str
+) -> None:
+    harmful = edit(HALF, GOOD)
+    made = config(
+        policy, tmp_path, advantage=advantage, bonus=False, learning_rate=1e-4, max_completion_tokens=250
+    )
+    trained(made, policy, [harmful], GOOD)
+    assert {row["gain"] for row in rollouts_of(made)} == {-0.5}
+    assert [each["groups_without_spread"] for each in updates(made)] == [1.0] * 4
+    change = log_probability(made.grpo_model, harmful) - log_probability(policy, harmful)
+    assert change == pytest.approx(0, abs=0.5) if advantage == "group" else change < -5
+
+
+def test_the_clip_acts_from_the_second_pass_on(policy: Path, tmp_path: Path) -> None:
+    clipped = {}
+    for passes in (1, 2):
+        made = config(policy, tmp_path / str(passes), passes=passes, max_completion_tokens=250)
+        trained(made, policy, FOUR)
+        assert [each["update"] for each in updates(made)] == [1, 2, 3, 4]
+        clipped[passes] = [each["share_clipped"] for each in updates(made)]
+    assert clipped[1] == [0.0] * 4
+    assert all(share > 0 for share in clipped[2])
+
+
+def test_what_the_policy_chooses_is_in_the_journal(policy: Path, tmp_path: Path) -> None:
+    made = config(policy, tmp_path, max_completion_tokens=250)
+    trained(made, policy, FOUR)
+    last = updates(made)[-1]
+    assert len(last["choices"]) == 3 and sum(last["choices"].values()) == pytest.approx(1)
+    assert all(kind.startswith("own:") for kind in last["choices"])
+    assert (last["choices_often"], last["information"]) == (3, 0.0), "all contexts are of one family"
+    assert last["distinct_in_a_group"] == 3 and last["better"] == 0.5
 
 
 def test_a_dead_signal_stops_training_in_words_and_keeps_a_checkpoint(policy: Path, tmp_path: Path) -> None:
@@ -157,7 +292,8 @@ def test_a_dead_signal_stops_training_in_words_and_keeps_a_checkpoint(policy: Pa
     def flat(exercises: Any, completions: Any, indices: Any) -> list[Scored]:
         reward = Reward(score=0.0, parsed=False, applied=False, completion_rate=0.0)
         return [
-            Scored(rollout=each.rollout, reward=reward) for each in vowels(exercises, completions, indices)
+            Scored(rollout=each.rollout, reward=reward, before=0.0)
+            for each in vowels(exercises, completions, indices)
         ]
 
     with pytest.raises(DeadSignal, match=r"last 2 updates no group .*no_edit_block 100%.*SFT"):

@@ -24,7 +24,7 @@ GROUP = [exercise(number=number) for number in range(10)]
 
 def scored(total: float | None, text: str = "prose", index: int = 0) -> Scored:
     reward = None if total is None else Reward(score=total, parsed=False, applied=False, completion_rate=0.0)
-    return Scored(rollout=read(GROUP[0].context, index, Completion(text)), reward=reward)
+    return Scored(rollout=read(GROUP[0].context, index, Completion(text)), reward=reward, before=0.0)
 
 
 class Judge:
@@ -121,8 +121,14 @@ def test_the_summary_keeps_ran_and_ran_well_apart() -> None:
     whole = Reward(score=0.5, parsed=True, applied=True, completion_rate=1.0)
     good = Scored(rollout=read(GROUP[0].context, 0, Completion(edit(GOOD, SEED))), reward=whole)
     others = (scored(0.0), scored(None), scored(0.0), scored(0.0), scored(0.0))
-    rows = [Row.of(1, GROUP[0].context, each) for each in (good, *others)]
+    gains = [0.5, -0.25, None, -0.25, -0.25, -0.25]
+    rows = [
+        Row.of(1, GROUP[0].context, each, gain=gain)
+        for each, gain in zip((good, *others), gains, strict=True)
+    ]
     found = summary(rows, group=3)
+    assert found["gain"] == pytest.approx(-0.1)
+    assert found["distinct_in_a_group"] == 0.5
     assert (found["n"], found["unscored"], found["distinct_candidates"]) == (6, 1, 1)
     assert found["score"] == pytest.approx(0.1)
     assert found["reward"] == pytest.approx(0.8 / 5)
@@ -143,9 +149,18 @@ def test_the_journal_is_cut_back_to_a_checkpoint(tmp_path: Path) -> None:
 
 
 def test_one_lively_group_is_signal_enough() -> None:
-    dead = {"groups_without_spread": 1.0, "invalid": {"span_not_found": 6}, "n": 8, "reward": 0.05}
-    lively = {**dead, "groups_without_spread": 0.9}
+    dead = {"paid": "mixed", "groups_without_spread": 1.0, "spread_of_advantages": 0.0}
+    dead |= {"invalid": {"span_not_found": 6}, "n": 8, "reward": 0.05}
+    lively = {**dead, "groups_without_spread": 0.9, "spread_of_advantages": 0.1}
     require_signal([dead, dead, lively], 3)
     require_signal([dead, dead], 3)
     with pytest.raises(DeadSignal, match="span_not_found 75%"):
         require_signal([lively, dead, dead, dead], 3)
+
+
+def test_groups_that_differ_from_each_other_are_signal_where_the_gain_is_paid() -> None:
+    update = {"groups_without_spread": 1.0, "spread_of_advantages": 0.1, "invalid": {}, "n": 8, "reward": 0.1}
+    require_signal([{**update, "paid": "gain"}] * 2, 2)
+    require_signal([{**update, "paid": "mixed"}] * 2, 2)
+    with pytest.raises(DeadSignal, match="valid edits"):
+        require_signal([{**update, "paid": "group"}] * 2, 2)

@@ -86,7 +86,8 @@ async def test_equal_candidates_share_one_evaluation(tmp_path: Path) -> None:
         scorer = Scorer(lab=lab, tasks={"sums": Sums()})
         rows = [exercise()] * 8
         judged = await scorer.judge_all(rows, [edit(GOOD)] * 8, range(8))
-    assert solver.n_calls == 4
+    assert solver.n_calls == 8, "four for the candidate, four for the program that it revises"
+    assert {each.before for each in judged} == {0.0}
     assert {each.reward.total for each in judged if each.reward} == {1.30}
     assert [each.rollout.index for each in judged] == list(range(8))
 

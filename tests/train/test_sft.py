@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sums import GOOD, edit, exercise
+from sums import GOOD, HALF, edit, exercise
 
 from loriner.errors import ConfigError
 from loriner.train.settings import TrainConfig
@@ -118,6 +118,75 @@ def test_a_batch_must_divide(policy: Path, tmp_path: Path) -> None:
 
     with pytest.raises(ConfigError, match=r"sft\.device_batch"):
         train_sft(config(policy, tmp_path, batch=5))
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return list(map(json.loads, path.read_text().splitlines()))
+
+
+def test_the_model_is_that_of_the_checkpoint_that_leaves_room(policy: Path, tmp_path: Path) -> None:
+    """The tiny policy writes no edit, so the threshold is one that every checkpoint but none has."""
+    import torch
+    from peft import PeftModel
+    from transformers import AutoModelForCausalLM
+
+    from loriner.train.exercise import save
+    from loriner.train.sft import train_sft
+
+    made, said = config(policy, tmp_path, samples=2, min_distinct=0, min_valid=0), list[str]()
+    made = made.model_copy(update={"grpo": made.grpo.model_copy(update={"max_completion_tokens": 6})})
+    save([exercise(number=7), exercise(number=8)], made.validation_file)
+    with made.lessons_file.open("a") as file:
+        file.write(json.dumps({**row(1), "task": "sums+varied"}) + "\n")
+    model = train_sft(made, said.append)
+    assert said[0] == "1 rows are of families held out for validation and are left out; 12 stay"
+    found = lines(made.output / "sft" / "checkpoints.jsonl")
+    assert [each["update"] for each in found] == [4, 8, 9], "all are kept, the last one too"
+    assert [each["chosen"] for each in found] == [False, False, True]
+    assert {each["n_contexts"] for each in found} == {each["n_samples"] for each in found} == {2}
+    samples = lines(made.output / "sft" / "samples.jsonl")
+    assert len(samples) == 3 * 2 * 2 and all(each["completion"] for each in samples)
+    assert "the model is that of update 9" in said[-1]
+
+    adapter = made.output / "sft" / "checkpoints" / "checkpoint-9"
+    base = AutoModelForCausalLM.from_pretrained(policy, dtype=torch.float32)
+    merged = PeftModel.from_pretrained(base, str(adapter)).merge_and_unload().bfloat16().state_dict()
+    assert all(
+        torch.equal(weight, merged[name])
+        for name, weight in AutoModelForCausalLM.from_pretrained(model).state_dict().items()
+    )
+
+
+def test_a_sampler_can_take_the_place_of_generate(policy: Path, tmp_path: Path) -> None:
+    from loriner.train.exercise import save
+    from loriner.train.sft import chosen, train_sft
+
+    made = config(policy, tmp_path, min_distinct=2)
+    train_sft(made, lambda _: None)
+    with pytest.raises(ConfigError, match=r"validation\.jsonl: no such file"):
+        chosen(made, print)
+    save([exercise(number=7)], made.validation_file)
+    writes = {4: [edit(GOOD)] * 8, 8: [edit(GOOD), edit(HALF)] * 4, 9: ["prose"] * 8}
+
+    def sampler(checkpoint: Path, exercises: Any, n: int) -> list[list[str]]:
+        return [writes[int(checkpoint.name.removeprefix("checkpoint-"))][:n]]
+
+    assert chosen(made, lambda _: None, sampler).name == "checkpoint-8"
+
+
+def test_checkpoints_sampled_one_after_the_other_are_each_their_own(policy: Path, tmp_path: Path) -> None:
+    from loriner.train.rollouts import CheckpointSampler
+    from loriner.train.settings import GrpoTable
+    from loriner.train.sft import train_sft
+
+    made = config(policy, tmp_path, learning_rate=0.1)
+    train_sft(made, lambda _: None)
+    saved = made.output / "sft" / "checkpoints"
+    sampler = CheckpointSampler(str(policy), GrpoTable(max_completion_tokens=12, chunk=3), {}, 0)
+    rows = [exercise(number=0), exercise(number=1)]
+    first, second, again = (sampler(saved / f"checkpoint-{n}", rows, 2) for n in (4, 9, 4))
+    assert first == again != second
+    assert [len(each) for each in first] == [2, 2]
 
 
 def spoiling(monkeypatch: pytest.MonkeyPatch, spoilt: Callable[[int], bool]) -> None:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sums import CRASH, EMPTY, GOOD, HALF, SEED, Solver, Sums, edit, laboratory
 
-from loriner.errors import InfrastructureError
-from loriner.records import Context, Harness
+from loriner.errors import ConfigError, InfrastructureError
+from loriner.records import Context, Harness, Question
 from loriner.store.database import Store
 from loriner.store.merge import merge
-from loriner.train import gains
+from loriner.tasks.base import Split
+from loriner.train import gains, tree_contexts
+from loriner.train.contexts import DrawPlan, State, draw, parted
 from loriner.train.teacher import Lesson
+from loriner.train.tree_contexts import replayed, take_over
 from loriner.train.tree_lessons import LessonPlan, depth_of, lessons, rows, summary, weighed
 from loriner.train.trees import Grower, Node, Start, TreePlan, read_nodes
 
@@ -211,6 +214,75 @@ async def test_gains_are_of_questions_that_every_child_met(tmp_path: Path) -> No
         nodes[0].gain(nodes[0].finished[0], nodes[0].fresh), abs=1e-4
     )
     assert layers[2]["score"] > layers[1]["score"] and layers[2]["same_for_all"][0] == "better"
+
+
+async def test_contexts_come_from_trees_with_their_history_and_without_a_solver(tmp_path: Path) -> None:
+    nodes = await grown(tmp_path / "trees")
+    down = Solver()
+    down.down = True
+    async with laboratory(tmp_path / "training", down) as lab:
+        assert await take_over(lab, TASKS, nodes) == 8
+        states = tree_contexts.states(nodes, LESSONS, depth=2)
+        assert [each.harness for each in states] == [SEED, HALF]
+        assert [sum(past.accepted for past in each.history) for each in states] == [0, 1]
+        whole, plan = replayed(lab, TASKS, states, DrawPlan(n=4, feedback=4, grade=3))
+        drawn = await draw(lab, TASKS, whole, plan)
+    assert sorted(each.context.harness.id for each in drawn) == sorted([SEED.id, HALF.id] * 2)
+    tried = {each.context.harness.id: each.context for each in nodes}
+    for each in drawn:
+        known = {one.trial.question_id: one.trial.answer for one in tried[each.context.harness.id].feedback}
+        assert {one.trial.question_id: one.trial.answer for one in each.context.feedback} == known
+        assert each.context.round == len(each.context.history) + 1
+        assert len(each.grade) == 3 and each.messages
+    assert down.n_calls == 0
+
+
+async def test_a_better_revision_that_was_not_revised_itself_is_tried_anew(tmp_path: Path) -> None:
+    nodes = await grown(tmp_path / "trees", plan=replace(PLAN, depth=1))
+    solver = Solver()
+    async with laboratory(tmp_path / "training", solver) as lab:
+        await take_over(lab, TASKS, nodes)
+        assert [each.harness for each in tree_contexts.states(nodes, LESSONS, depth=0)] == [SEED]
+        states = tree_contexts.states(nodes, LESSONS, depth=1)
+        assert [each.harness for each in states] == [SEED, HALF]
+        assert states[1].history[-1].accepted and states[1].history[-1].round == len(states[1].history)
+        plan = DrawPlan(n=2, pool=4, feedback=4, grade=3)
+        assert [each.harness for each in replayed(lab, TASKS, states, plan)[0]] == [SEED]
+        drawn = await draw(lab, TASKS, states, plan)
+    assert solver.n_calls == 4, "four questions for the one that no tree tried"
+    assert {each.context.harness.id for each in drawn} == {SEED.id, HALF.id}
+
+
+async def test_a_program_that_is_always_right_is_no_context(tmp_path: Path) -> None:
+    first, second = await grown(tmp_path)
+    right = dict.fromkeys(second.scores, 1.0)
+    best = first.finished[0]
+    children = tuple(replace(each, scores=right) if each == best else each for each in first.children)
+    nodes = [replace(first, children=children), replace(second, scores=right, children=())]
+    assert [each.harness for each in tree_contexts.states(nodes, LESSONS, depth=3)] == [SEED]
+
+
+async def test_a_trial_of_a_question_that_changed_is_not_taken_over(tmp_path: Path) -> None:
+    nodes = await grown(tmp_path / "trees")
+
+    class Changed(Sums):
+        def questions(self, split: Split) -> Sequence[Question]:
+            return [replace(each, target="0") for each in super().questions(split)]
+
+    async with laboratory(tmp_path / "training") as lab:
+        assert await take_over(lab, {"sums": Changed()}, nodes) == 0
+
+
+def test_held_out_families_are_parted_from_the_others() -> None:
+    states = [State(task=each, harness=SEED) for each in ("rg:gcd", "rg:gcd+varied", "rg:lcm")]
+    training, held = parted(states, ["rg:gcd"])
+    assert [each.task for each in training] == ["rg:lcm"]
+    assert [each.task for each in held] == ["rg:gcd", "rg:gcd+varied"]
+    assert parted(states, []) == (states, [])
+    with pytest.raises(ConfigError, match="no program of rg:ab, but of rg:gcd, rg:lcm"):
+        parted(states, ["rg:ab"])
+    with pytest.raises(ConfigError, match="nothing is left"):
+        parted(states, ["rg:gcd", "rg:lcm"])
 
 
 async def test_trees_of_two_machines_are_read_from_one_store(tmp_path: Path) -> None:

@@ -73,6 +73,17 @@ def plan_of(config: TrainConfig) -> TreePlan:
     return TreePlan(**table, feedback=config.contexts.feedback, seed=config.seed)
 
 
+def lesson_plan(config: TrainConfig) -> tree_lessons.LessonPlan:
+    return tree_lessons.LessonPlan(
+        accept=config.teacher.accept,
+        max_share=config.trees.max_share,
+        max_refused=config.trees.max_refused,
+        max_chars=config.teacher.max_chars,
+        max_prompt_tokens=config.contexts.max_prompt_tokens,
+        seed=derive(config.seed, "trees"),
+    )
+
+
 def starts(config: TrainConfig, tasks: Mapping[str, Task], part: tuple[int, int] = (1, 1)) -> list[Start]:
     """The programs of a part of the tasks, in a seeded order: a stop leaves a fair part of them."""
     families = sorted({canonical_name(name) for name in tasks})
@@ -88,6 +99,7 @@ def _written(
 ) -> dict[str, Any]:
     """The summary, written beside the lessons and the table of gains."""
     known = [each for each in nodes if each.context.task in here.tasks]
+<<<<<<< HEAD
     plan = tree_lessons.LessonPlan(
         accept=config.teacher.accept,
         max_share=config.trees.max_share,
@@ -98,6 +110,9 @@ def _written(
         seed=derive(config.seed, "trees"),
     )
     found = tree_lessons.lessons(known, here.tasks, plan)
+=======
+    found = tree_lessons.lessons(known, here.tasks, lesson_plan(config))
+>>>>>>> policy
     jsonl.write(config.lessons_file, tree_lessons.rows(found))
     provenance = {"runs": list(run_ids), "solver": config.solver, "suite": list(config.contexts.tasks)}
     jsonl.write_text(config.gains_file, json.dumps(gains.table(known, provenance), indent=1))

@@ -16,6 +16,9 @@ import typer
 from loriner.cli.globals import Globals
 
 if TYPE_CHECKING:
+    from loriner.cli.laboratory import Laboratory
+    from loriner.train.choosing import Sampler
+    from loriner.train.contexts import DrawPlan, State
     from loriner.train.estimate import Estimate, TreesEstimate
     from loriner.train.exercise import Exercise
     from loriner.train.settings import TrainConfig
@@ -28,34 +31,74 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what it would tak
 
 
 @app.command()
-def contexts(context: typer.Context, config: ConfigArgument) -> None:
-    """Draws the training contexts and freezes them to a file with a digest."""
+def contexts(
+    context: typer.Context,
+    config: ConfigArgument,
+    trees: Annotated[
+        list[str] | None,
+        typer.Option("--trees", metavar="RUN", help="Take the programs from the trees of this run."),
+    ] = None,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Show what the trees tried, and ask no solver.")
+    ] = False,
+) -> None:
+    """Draws the training contexts, and those of held-out families; freezes them to files with a digest."""
     from loriner.cli import documents
 
     given, read = _read(context, config)
-    found = asyncio.run(_contexts(given, read))
+    found = asyncio.run(_contexts(given, read, tuple(trees or ()), replay))
     if given.json:
         documents.emit(found)
-    else:
-        typer.echo(f"{found['n']} contexts in {found['file']}, digest {found['digest']}")
+        return
+    for each in (found, found.get("validation")):
+        if each:
+            typer.echo(f"{each['n']} contexts in {each['file']}, digest {each['digest']}")
 
 
-async def _contexts(given: Globals, config: TrainConfig) -> dict[str, Any]:
+async def _contexts(
+    given: Globals, config: TrainConfig, trees: Sequence[str], replay: bool
+) -> dict[str, Any]:
     from loriner.cli.laboratory import draw_plan, laboratory, tell
-    from loriner.train.contexts import draw
+    from loriner.train.contexts import draw, parted
     from loriner.train.exercise import require_divisible, save
     from loriner.train.suites import states
 
     table = config.contexts
     require_divisible(table.n, config.grpo.contexts_per_update)
     async with laboratory(given, table, config.solver, "train contexts") as here:
-        starts = states(table, here.tasks, config.seed)
+        plan = draw_plan(table, table.n, config.seed)
+        if trees:
+            starts, plan = await _of_trees(here, config, trees, plan, replay)
+        else:
+            starts = states(table, here.tasks, config.seed)
+        training, held = parted(starts, table.held_out)
         tell(
-            given, f"{len(starts)} programs on {len(here.tasks)} tasks, {table.pool} feedback questions each"
+            given, f"{len(training)} programs on {len(here.tasks)} tasks, {plan.pool} feedback questions each"
         )
-        drawn = await draw(here.lab, here.tasks, starts, draw_plan(table, table.n, config.seed))
-        file = config.contexts_file
-        return {"file": str(file), "n": len(drawn), "digest": save(drawn, file, here.names)}
+
+        async def frozen(chosen: Sequence[State], n: int, file: Path) -> dict[str, Any]:
+            drawn = await draw(here.lab, here.tasks, chosen, replace(plan, n=n))
+            return {"file": str(file), "n": len(drawn), "digest": save(drawn, file, here.names)}
+
+        found = await frozen(training, table.n, config.contexts_file)
+        if held:
+            found["validation"] = await frozen(held, table.n_validation, config.validation_file)
+        return found
+
+
+async def _of_trees(
+    here: Laboratory, config: TrainConfig, trees: Sequence[str], plan: DrawPlan, replay: bool
+) -> tuple[list[State], DrawPlan]:
+    """The programs of the trees with their trials taken over, and the plan to draw contexts of them."""
+    from loriner.cli.growing import lesson_plan
+    from loriner.train.tree_contexts import replayed, states, take_over
+    from loriner.train.trees import read_nodes
+
+    nodes = read_nodes(here.opened.store, [here.opened.store.run(each).id for each in trees])
+    nodes = [each for each in nodes if each.context.task in here.tasks]
+    await take_over(here.lab, here.tasks, nodes)
+    found = states(nodes, lesson_plan(config), depth=config.contexts.tree_depth)
+    return replayed(here.lab, here.tasks, found, plan) if replay else (found, plan)
 
 
 @app.command()
@@ -154,6 +197,43 @@ def sft(context: typer.Context, config: ConfigArgument, dry_run: DryRun = False)
 
 
 @app.command()
+def choose(
+    context: typer.Context,
+    config: ConfigArgument,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at", metavar="URL", help="Endpoint that serves each checkpoint under its folder's name."
+        ),
+    ] = None,
+) -> None:
+    """Chooses the checkpoint of SFT that leaves room to learn, by samples, and makes it the model."""
+    given, read = _read(context, config)
+    from loriner.cli.laboratory import tell
+    from loriner.train.policy import export_policy
+    from loriner.train.sft import chosen
+
+    say = partial(tell, given)
+    found = chosen(read, say, None if at is None else _served(given, read, at))
+    export_policy(read.policy.base, found, read.sft_model)
+    typer.echo(str(read.sft_model))
+
+
+def _served(given: Globals, config: TrainConfig, url: str) -> Sampler:
+    """Samples from an endpoint; never from the cache, which may hold replies of an older adapter."""
+    from loriner.train.served import completions
+    from loriner.workspace import workspace
+
+    async def sampled(name: str, exercises: Sequence[Exercise], n: int) -> list[list[str]]:
+        settings = given.settings().model_copy(update={"cache": False})
+        async with workspace(settings, "training") as opened:
+            model = opened.model(f"{url}::{name}")
+            return await completions(model, exercises, n, config.grpo.max_completion_tokens, config.seed)
+
+    return lambda checkpoint, exercises, n: asyncio.run(sampled(checkpoint.name, exercises, n))
+
+
+@app.command()
 def grpo(
     context: typer.Context,
     config: ConfigArgument,
@@ -191,7 +271,7 @@ def _grpo(given: Globals, config: TrainConfig, base: str) -> Path:
     resume = began.run()
     from loriner.cli.laboratory import draw_plan, laboratory, tell
     from loriner.train.bridge import opened
-    from loriner.train.contexts import State, draw
+    from loriner.train.contexts import draw
     from loriner.train.grpo import train_grpo
     from loriner.train.multistep import epochs
     from loriner.train.patience import patient

@@ -18,6 +18,7 @@ from loriner.propose.prompt import Count, estimate_tokens, messages
 from loriner.records import Context, Evaluation, Harness, PastRevision, Trial
 from loriner.seeding import generator
 from loriner.tasks.base import Task
+from loriner.tasks.format_varied import canonical_name
 from loriner.train.exercise import Exercise
 from loriner.train.reward import Scored
 
@@ -90,6 +91,23 @@ def seed_states(tasks: Mapping[str, Task], programs: Mapping[str, Sequence[Harne
     return [State(task=task, harness=program) for task in tasks for program in programs[task]]
 
 
+def parted(states: Sequence[State], held_out: Sequence[str]) -> tuple[list[State], list[State]]:
+    """The states to train on, and those of the held-out families.
+
+    Raises:
+        ConfigError: a held-out family has no state, or no other family is left.
+    """
+    families = {canonical_name(each.task) for each in states}
+    if unknown := sorted(set(held_out) - families):
+        raise ConfigError(
+            f"contexts.held_out: no program of {', '.join(unknown)}, but of {', '.join(sorted(families))}"
+        )
+    if families == set(held_out):
+        raise ConfigError("contexts.held_out names every family: nothing is left to train on")
+    held = [each for each in states if canonical_name(each.task) in held_out]
+    return [each for each in states if canonical_name(each.task) not in held_out], held
+
+
 def revisions(
     exercises: Sequence[Exercise], scored: Iterable[Scored], *, max_round: int
 ) -> list[tuple[Exercise, Scored]]:
@@ -127,10 +145,17 @@ def next_state(exercise: Exercise, scored: Scored, before: float) -> State:
 
 
 async def _tried(lab: Evaluator, task: Task, state: State, plan: DrawPlan) -> Evaluation:
-    questions = task.questions("feedback")[: plan.pool]
+    questions = task.questions("feedback")
     if not questions or not task.questions("grade"):
         raise ConfigError(f"{task.name} has no feedback or no grade questions: it cannot be trained on")
-    return await lab.evaluate(task, state.harness, questions, purpose="feedback")
+    known = {each.question_id for each in tried_before(lab, task, state.harness)}
+    pool = sorted(questions, key=lambda each: each.id not in known)[: plan.pool]
+    return await lab.evaluate(task, state.harness, pool, purpose="feedback")
+
+
+def tried_before(lab: Evaluator, task: Task, harness: Harness) -> tuple[Trial, ...]:
+    """The feedback trials of a program that the run has already."""
+    return lab.so_far(task, harness, task.questions("feedback"), purpose="feedback").trials
 
 
 def _spread(tried: Sequence[tuple[State, Evaluation]], plan: DrawPlan) -> Iterable[tuple[State, Evaluation]]:

@@ -1,8 +1,8 @@
-"""Reinforcement learning of the policy: groups of revisions of one context, rewarded by running them.
+"""Reinforcement learning of the policy: groups of revisions of one context, paid by what they gain when run.
 
-One update takes `contexts_per_update` contexts in the order of the file, with `completions` rollouts each.
-An epoch is one call of the trainer, so that a later epoch can bring contexts drawn from the policy's own
-revisions.
+One update takes `contexts_per_update` contexts in the order of the file, with `completions` rollouts each,
+and makes `passes` steps of the optimizer with them. An epoch is one call of the trainer, so that a later
+epoch can bring contexts drawn from the policy's own revisions.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from loriner.errors import ConfigError, LorinerError, MissingExtra
+from loriner.train.advantage import Pay
+from loriner.train.choices import choices, figures
 from loriner.train.exercise import Exercise, require_divisible
 from loriner.train.finite_gradients import FiniteUpdates
 from loriner.train.journal import Journal, Row, require_signal, summary
@@ -28,8 +30,9 @@ from loriner.train.policy import (
     prompt_ids,
     types,
 )
+from loriner.train.reward import Scored
 from loriner.train.rollouts import Rollouts
-from loriner.train.settings import TrainConfig
+from loriner.train.settings import GrpoTable, TrainConfig
 
 try:
     import torch
@@ -45,6 +48,9 @@ Source = Callable[[int], Sequence[Exercise]]
 """The exercises of an epoch, counted from 0. It is asked in order, and again for a past epoch after a
 resume.
 """
+
+LOOK_BACK = 8
+"""Updates whose revisions say together what the policy chooses: one update has few contexts of a family."""
 
 _LOSSES: dict[str, dict[str, Any]] = {
     "grpo": {"loss_type": "grpo", "scale_rewards": "group"},
@@ -74,7 +80,8 @@ def train_grpo(
     """
     run = _Run(config, source, judge, tell)
     model, tokenizer = load_policy(base)
-    trainer = GRPOTrainer(
+    trainer = _Trainer(
+        run,
         model=model,
         reward_funcs=[run.reward],
         args=run.arguments(tokenizer),
@@ -98,6 +105,19 @@ def train_grpo(
     return config.grpo_model
 
 
+class _Trainer(GRPOTrainer):  # type: ignore[misc,unused-ignore]
+    """The library's trainer with our advantages: its own are the reward less the group's mean, always."""
+
+    def __init__(self, run: _Run, **options: Any) -> None:
+        self._paying = run
+        super().__init__(**options)
+
+    def _generate_and_score_completions(self, inputs: Any) -> Any:
+        made = super()._generate_and_score_completions(inputs)
+        made["advantages"] = made["advantages"].new_tensor(self._paying.advantages)
+        return made
+
+
 class _Run:
     """What one process of a training keeps between the trainer's calls."""
 
@@ -111,6 +131,9 @@ class _Run:
         self.exercises: Sequence[Exercise] = ()
         self.per_epoch = 0
         self.pending: dict[str, Any] = {}
+        self.pay = pay_of(self.table)
+        self.advantages: list[float] = []
+        """Of this process's completions in the present batch."""
         self.finite = FiniteUpdates(tell)
         self.stopped: LorinerError | None = None
         self.started = self.clock = time.monotonic()
@@ -129,7 +152,7 @@ class _Run:
             num_generations=table.completions,
             per_device_train_batch_size=table.device_batch,
             gradient_accumulation_steps=batch // (table.device_batch * processes),
-            num_iterations=1,
+            num_iterations=table.passes,
             learning_rate=table.learning_rate,
             lr_scheduler_type="constant",
             beta=table.beta,
@@ -141,7 +164,7 @@ class _Run:
             chat_template_kwargs=self.config.policy.chat or None,
             shuffle_dataset=False,
             logging_steps=1,
-            save_steps=table.save_every,
+            save_steps=table.save_every * table.passes,
             save_total_limit=2,
             seed=self.config.seed,
             report_to="none",
@@ -197,21 +220,29 @@ class _Run:
         """The epoch in which training goes on. After the last update it is the last one: it has nothing left
         to do, but it loads the checkpoint that is then saved as the model.
         """
-        checkpoint = last_checkpoint(self.checkpoints)
-        reached = 0 if checkpoint is None else _n_updates(checkpoint) // self.per_epoch
+        checkpoint = self.last_checkpoint()
+        reached = 0 if checkpoint is None else self.n_updates(checkpoint) // self.per_epoch
         return min(reached, self.table.epochs - 1)
 
     def train_epoch(self, trainer: Any, epoch: int) -> None:
-        checkpoint = last_checkpoint(self.checkpoints)
+        checkpoint = self.last_checkpoint()
         if self.main():
-            self.journal.cut_back(0 if checkpoint is None else _n_updates(checkpoint))
+            self.journal.cut_back(0 if checkpoint is None else self.n_updates(checkpoint))
         self.accelerator.wait_for_everyone()
         trainer.train_dataset = self.dataset(epoch)
-        trainer.args.max_steps = (epoch + 1) * self.per_epoch
+        trainer.args.max_steps = (epoch + 1) * self.per_epoch * self.table.passes
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
         if self.stopped is not None:
             raise self.stopped
         self.finite.require_ended_well()
+
+    def last_checkpoint(self) -> Path | None:
+        """The last one between two batches: within one, its rollouts would be lost."""
+        return last_checkpoint(self.checkpoints, self.table.passes)
+
+    def n_updates(self, checkpoint: Path) -> int:
+        """The updates that led to a checkpoint, whose name counts steps of the optimizer."""
+        return int(checkpoint.name.rpartition("-")[2]) // self.table.passes
 
     def out_of_time(self) -> bool:
         """Whether the time that training may take is over, by the clock of the first process."""
@@ -235,19 +266,40 @@ class _Run:
         indices = [(first + at) % self.table.completions for at in range(len(texts))]
         exercises = [self.exercises[at] for at in place]
         scored = self.judge(exercises, texts, indices)
-        update = trainer_state.global_step + 1
-        pairs = zip(exercises, scored, strict=True)
-        rows: list[Row] = gather_object([Row.of(update, each.context, found) for each, found in pairs])
+        update = trainer_state.global_step // self.table.passes + 1
+        rows = self._paid(update, gather_object(list(zip(exercises, scored, strict=True))))
+        self.advantages = [each.advantage for each in rows[first : first + len(texts)]]
         self.clock = time.monotonic()
         self.pending = {
             "update": update,
+            "paid": self.table.advantage,
             **summary(rows, self.table.completions),
             "seconds_generating": round(generating, 3),
             "seconds_scoring": round(self.clock - started, 3),
+            "seconds_updating": 0.0,
         }
         if self.main():
             self.journal.add_rollouts(rows)
-        return [None if each.reward is None else each.reward.total for each in scored]
+            self.pending |= self._chosen(update)
+        return [each.gain for each in rows[first : first + len(texts)]]
+
+    def _paid(self, update: int, found: Sequence[tuple[Exercise, Scored]]) -> list[Row]:
+        """The rows of all processes' completions, group after group, with what each is paid."""
+        rows = list[Row]()
+        for at in range(0, len(found), self.table.completions):
+            group = found[at : at + self.table.completions]
+            gains = self.pay.gains([each for _, each in group])
+            pays = zip(group, gains, self.pay.advantages(gains), strict=True)
+            rows += [
+                Row.of(update, exercise.context, each, gain=gain, advantage=advantage)
+                for (exercise, each), gain, advantage in pays
+            ]
+        return rows
+
+    def _chosen(self, update: int) -> dict[str, Any]:
+        """What the policy chose in the last updates, and whether by the family."""
+        found = self.journal.read_choices(update - LOOK_BACK + 1, update)
+        return figures(choices(found, seed=self.config.seed)) if found else {}
 
 
 class _Watch(TrainerCallback):  # type: ignore[misc,unused-ignore]
@@ -260,7 +312,7 @@ class _Watch(TrainerCallback):  # type: ignore[misc,unused-ignore]
     def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
         require_full_precision(types(model))
         self.types = types(model)
-        checkpoint = last_checkpoint(self.run.checkpoints)
+        checkpoint = self.run.last_checkpoint()
         if checkpoint is not None:
             require_reloaded(model, checkpoint)
 
@@ -268,18 +320,22 @@ class _Watch(TrainerCallback):  # type: ignore[misc,unused-ignore]
         self.run.clock = time.monotonic()
 
     def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
-        self.run.pending["seconds_updating"] = round(time.monotonic() - self.run.clock, 3)
+        so_far = self.run.pending.get("seconds_updating", 0.0)
+        took = time.monotonic() - self.run.clock
+        self.run.pending["seconds_updating"] = round(so_far + took, 3)
         require_same_types(self.types, types(model))
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
         run = self.run
         if not run.pending or "loss" not in (logs or {}):
             return
-        figures = {**run.pending, **_figures(logs)}
-        run.pending = {}
+        run.pending |= _figures(logs)
+        if state.global_step % run.table.passes:
+            return
+        line, run.pending = run.pending, {}
         if run.main():
-            run.journal.add_update(figures)
-            run.tell(_line(figures, run.per_epoch * run.table.epochs))
+            run.journal.add_update(line)
+            run.tell(_line(line, run.per_epoch * run.table.epochs))
         run.accelerator.wait_for_everyone()
         if run.out_of_time():
             control.should_training_stop = control.should_save = True
@@ -288,6 +344,17 @@ class _Watch(TrainerCallback):  # type: ignore[misc,unused-ignore]
         except LorinerError as error:
             run.stopped = error
             control.should_training_stop = control.should_save = True
+
+
+def pay_of(table: GrpoTable) -> Pay:
+    """How the settings pay completions."""
+    return Pay(
+        estimator=table.advantage,
+        invalid_gain=table.invalid_gain,
+        bonus=table.bonus,
+        rarity=table.rarity,
+        scaled=_LOSSES[table.loss]["scale_rewards"] == "group",
+    )
 
 
 def require_full_precision(found: dict[str, str]) -> None:
@@ -327,13 +394,14 @@ def require_reloaded(model: Any, checkpoint: Path) -> None:
             )
 
 
-def _line(figures: dict[str, Any], n_updates: int) -> str:
+def _line(line: dict[str, Any], n_updates: int) -> str:
     """An update in words."""
-    seconds = "+".join(f"{figures[f'seconds_{each}']:.0f}" for each in ("generating", "scoring", "updating"))
+    seconds = "+".join(f"{line[f'seconds_{each}']:.0f}" for each in ("generating", "scoring", "updating"))
     return (
-        f"update {figures['update']}/{n_updates}: reward {figures['reward']:.3f} "
-        f"(score {figures['score']:.3f}, applied {figures['applied']:.0%}), "
-        f"groups without spread {figures['groups_without_spread']:.0%}, {seconds} s"
+        f"update {line['update']}/{n_updates}: gain {line['gain']:+.3f} "
+        f"(score {line['score']:.3f}, applied {line['applied']:.0%}, better {line['better']:.0%}), "
+        f"{line['distinct_in_a_group']:.1f} programs a group, "
+        f"information {line.get('information_beyond_chance', 0.0):+.2f} bits, {seconds} s"
     )
 
 
@@ -350,13 +418,10 @@ def _figures(logs: dict[str, Any]) -> dict[str, Any]:
         "completions/clipped_ratio": "share_cut",
         "num_tokens": "tokens_seen",
         "sampling/sampling_logp_difference/mean": "sampling_difference",
+        "clip_ratio/region_mean": "share_clipped",
     }
     return {
         ours: float(value)
         for theirs, ours in names.items()
         if (value := logs.get(theirs)) is not None and math.isfinite(value)
     }
-
-
-def _n_updates(checkpoint: Path) -> int:
-    return int(checkpoint.name.rpartition("-")[2])

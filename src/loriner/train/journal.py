@@ -18,14 +18,20 @@ from loriner.errors import LorinerError
 from loriner.propose.proposer import Completion, read
 from loriner.records import Context
 from loriner.train import jsonl
+from loriner.train.choices import Choice, kind_of
 from loriner.train.exercise import Exercise
 from loriner.train.quality import pattern
 from loriner.train.reward import Reward, Scored
 
 MIN_SPREAD = 0.02
-"""Standard deviation of the rewards in a group below which it is called dead: less than any one part of the
+"""Standard deviation of the gains in a group below which it is called dead: less than any one part of the
 bonus.
 """
+
+
+def _lively(update: Mapping[str, Any]) -> bool:
+    spread = float(update["spread_of_advantages"])
+    return spread >= MIN_SPREAD and (update["groups_without_spread"] < 1.0 or update["paid"] != "group")
 
 
 class DeadSignal(LorinerError):
@@ -52,9 +58,25 @@ class Row:
     """What kind of revision it is (`quality.pattern`); empty without a candidate."""
     reward: dict[str, Any] | None
     """The parts of the reward; None when unscored."""
+    task: str = ""
+    choice: str = ""
+    """Which revision it is (`choices.kind_of`); empty without a candidate."""
+    before: float | None = None
+    """Score of the context's own program on the same questions."""
+    gain: float | None = None
+    """What it is paid (`advantage.Pay`); None when unscored."""
+    advantage: float = 0.0
 
     @classmethod
-    def of(cls, update: int, context: Context, scored: Scored) -> Row:
+    def of(
+        cls,
+        update: int,
+        context: Context,
+        scored: Scored,
+        *,
+        gain: float | None = None,
+        advantage: float = 0.0,
+    ) -> Row:
         rollout = scored.rollout
         candidate = rollout.candidate
         return cls(
@@ -66,17 +88,23 @@ class Row:
             candidate=candidate.id if candidate else "",
             pattern=pattern(context.harness.source, candidate.source) if candidate else "",
             reward=asdict(scored.reward) if scored.reward else None,
+            task=context.task,
+            choice=kind_of(context.harness, rollout),
+            before=scored.before,
+            gain=gain,
+            advantage=advantage,
         )
 
 
 def summary(rows: Sequence[Row], group: int) -> dict[str, Any]:
-    """The figures of one update: means of each part of the reward, invalid edits by code, candidates by
-    pattern, groups without spread.
+    """The figures of one update: means of each part of the reward, gains, invalid edits by code, candidates
+    by pattern, groups without spread.
 
     `rows` holds the groups one after the other, `group` rows each.
     """
     rewards = [Reward(**row.reward) for row in rows if row.reward is not None]
-    spreads = [_spread(rows[at : at + group]) for at in range(0, len(rows), group)]
+    groups = [rows[at : at + group] for at in range(0, len(rows), group)]
+    spreads = [_spread(each.gain for each in rows) for rows in groups]
     return {
         "n": len(rows),
         "unscored": len(rows) - len(rewards),
@@ -89,8 +117,14 @@ def summary(rows: Sequence[Row], group: int) -> dict[str, Any]:
         "invalid": dict(Counter(row.code for row in rows if row.code).most_common()),
         "patterns": dict(Counter(row.pattern for row in rows if row.pattern).most_common()),
         "distinct_candidates": len({row.candidate for row in rows if row.candidate}),
+        "distinct_in_a_group": _mean(
+            len({row.candidate for row in each if row.candidate}) for each in groups
+        ),
+        "gain": _mean(row.gain for row in rows if row.gain is not None),
+        "better": _mean(_better(row) for row in rows if row.reward is not None),
         "spread": _mean(spreads),
         "groups_without_spread": _mean(each < MIN_SPREAD for each in spreads),
+        "spread_of_advantages": _spread(row.advantage for row in rows),
     }
 
 
@@ -117,6 +151,14 @@ class Journal:
     def read_updates(self) -> list[dict[str, Any]]:
         return jsonl.read(self.updates) if self.updates.exists() else []
 
+    def read_choices(self, first: int, last: int) -> list[Choice]:
+        """The valid revisions of updates `first` to `last`, by kind."""
+        return [
+            Choice(context=line["context"], task=line["task"], kind=line["choice"])
+            for line in jsonl.read(self.rollouts)
+            if first <= line["update"] <= last and line["choice"]
+        ]
+
     def read_rollouts(self, exercises: Sequence[Exercise], first: int, last: int) -> list[Scored]:
         """The rollouts of updates `first` to `last`, made again from their completions."""
         contexts = {each.context.id: each.context for each in exercises}
@@ -131,13 +173,14 @@ class Journal:
 
 
 def require_signal(updates: Sequence[Mapping[str, Any]], dead_after: int) -> None:
-    """Passes while any group of the last `dead_after` updates had a spread of rewards.
+    """Passes while the advantages of the last `dead_after` updates differed: within a group, or between
+    groups where the gain itself is paid.
 
     Raises:
-        DeadSignal: none had, in words, with what the rollouts mostly were.
+        DeadSignal: in none of them, in words, with what the rollouts mostly were.
     """
     last = updates[-dead_after:]
-    if len(last) < dead_after or any(each["groups_without_spread"] < 1.0 for each in last):
+    if len(last) < dead_after or any(map(_lively, last)):
         return
     invalid: Counter[str] = Counter()
     for each in last:
@@ -151,9 +194,15 @@ def require_signal(updates: Sequence[Mapping[str, Any]], dead_after: int) -> Non
     )
 
 
-def _spread(rows: Sequence[Row]) -> float:
-    totals = [Reward(**row.reward).total for row in rows if row.reward is not None]
-    return pstdev(totals) if len(totals) > 1 else 0.0
+def _better(row: Row) -> bool:
+    """Whether the candidate scored more than the program that it revises."""
+    assert row.reward is not None
+    return bool(row.candidate) and row.before is not None and row.reward["score"] > row.before
+
+
+def _spread(values: Iterable[float | None]) -> float:
+    known = [each for each in values if each is not None]
+    return pstdev(known) if len(known) > 1 else 0.0
 
 
 def _mean(values: Iterable[float]) -> float:

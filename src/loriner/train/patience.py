@@ -20,7 +20,7 @@ class Judge(Protocol):
     def __call__(
         self, exercises: Sequence[Exercise], completions: Sequence[str], indices: Sequence[int]
     ) -> list[Scored]:
-        """Each completion in its exercise with its reward; the order is kept."""
+        """Each completion in its exercise with its reward and its program's score; the order is kept."""
         ...
 
 
@@ -42,7 +42,7 @@ def patient(
     ) -> list[Scored]:
         found = judge(exercises, completions, indices)
         waited, pause = 0.0, FIRST_PAUSE_S
-        while missing := [at for at, each in enumerate(found) if each.reward is None]:
+        while missing := [at for at, each in enumerate(found) if not each.complete]:
             if len(missing) <= MAX_UNSCORED * len(found) and waited:
                 break
             if waited >= patience_s:

@@ -71,14 +71,19 @@ def export_policy(base: str, trained: Path, directory: Path) -> None:
     tokenizer.save_pretrained(directory)
 
 
-def last_checkpoint(directory: Path) -> Path | None:
-    """The checkpoint of the most updates, or None."""
-    found = [
+def checkpoints(directory: Path) -> list[tuple[int, Path]]:
+    """The whole checkpoints of a trainer with their steps, the earliest first."""
+    return sorted(
         (int(match.group(1)), path)
         for path in directory.glob("checkpoint-*")
         if (match := re.fullmatch(r"checkpoint-(\d+)", path.name)) and (path / "trainer_state.json").exists()
-    ]
-    return max(found)[1] if found else None
+    )
+
+
+def last_checkpoint(directory: Path, every: int = 1) -> Path | None:
+    """The checkpoint of the most steps, of those whose steps `every` divides; or None."""
+    found = [path for steps, path in checkpoints(directory) if steps % every == 0]
+    return found[-1] if found else None
 
 
 def chat(messages: Sequence[Message]) -> list[dict[str, str]]:

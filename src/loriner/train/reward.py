@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from loriner.errors import ConfigError, InfrastructureError, ModelError
-from loriner.evaluation.evaluator import Evaluator, gathered
+from loriner.evaluation.evaluator import Evaluator, gathered, together
 from loriner.propose.proposer import Completion, parsed, read
 from loriner.records import Evaluation, Harness, Question, Rollout
 from loriner.tasks.base import Task
@@ -24,6 +24,8 @@ COMPLETED = 0.15
 """Weights of the validity bonus. Source: arXiv 2609.35738 as summarised; read as additive,
 docs/training.md.
 """
+VALID = PARSED + APPLIED + COMPLETED
+"""The bonus of a program that runs, as one that is to be revised does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,15 @@ class Scored:
     rollout: Rollout
     reward: Reward | None
     """None when it could not be scored through our fault."""
+    before: float | None = None
+    """Mean score of the context's own program on the same grade questions; None when not scored, or not asked
+    for.
+    """
+
+    @property
+    def complete(self) -> bool:
+        """Whether the completion and the program that it revises were both scored."""
+        return self.reward is not None and self.before is not None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -91,9 +102,17 @@ class Scorer:
     async def judge_all(
         self, exercises: Sequence[Exercise], completions: Sequence[str], indices: Sequence[int]
     ) -> list[Scored]:
-        """Each completion in its exercise, judged together; the order is kept."""
+        """Each completion in its exercise, judged together and beside its program; the order is kept."""
         rows = zip(exercises, completions, indices, strict=True)
-        return await gathered(self.judge(*row) for row in rows)
+        distinct = {each.context.id: each for each in exercises}
+        async with together() as group:
+            parents = group.create_task(self.unrevised(list(distinct.values())))
+            scored = [group.create_task(self.judge(*row)) for row in rows]
+        before = dict(zip(distinct, parents.result(), strict=True))
+        return [
+            replace(each.result(), before=before[exercise.context.id])
+            for each, exercise in zip(scored, exercises, strict=True)
+        ]
 
     async def unrevised(self, exercises: Sequence[Exercise]) -> list[float | None]:
         """Mean scores of the exercises' own programs on their grade questions; None as in `evaluate`."""

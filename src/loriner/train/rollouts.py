@@ -1,5 +1,8 @@
 """Completions of the policy without an inference server: `generate`, in chunks, from a bfloat16 copy.
 
+A step of `generate` takes its time whatever the batch (docs/training.md), so chunks should be as large as the
+memory allows.
+
 The copy is refreshed once an update. Generating from the masters themselves would cast every weight at every
 token, and the library's own faster path turns them into bfloat16 for good. Source: docs/training.md.
 """
@@ -8,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 from loriner.errors import MissingExtra
-from loriner.train.policy import prompt_ids
+from loriner.train.exercise import Exercise
+from loriner.train.policy import chat, load_policy, prompt_ids
 from loriner.train.settings import GrpoTable
 
 try:
@@ -34,18 +39,22 @@ class Rollouts:
         """`prompt_ids` and `completion_ids`, in the order of `prompts`. No log-probabilities: training is
         on-policy.
         """
-        tokenizer = trainer.processing_class
-        shown = [prompt_ids(tokenizer, prompt, self._chat) for prompt in prompts]
+        shown = [prompt_ids(trainer.processing_class, prompt, self._chat) for prompt in prompts]
         policy = self.refreshed(trainer.accelerator.unwrap_model(trainer.model))
+        pad = trainer.processing_class.pad_token_id
+        written = self.written(policy, shown, pad, trainer.eos_token_ids)
+        return {"prompt_ids": shown, "completion_ids": written, "logprobs": None}
+
+    def written(self, policy: Any, shown: Sequence[list[int]], pad: int, ends: list[int]) -> list[list[int]]:
+        """A completion of each prompt, in token ids; prompts of like length are together in a chunk."""
         order = sorted(range(len(shown)), key=lambda at: len(shown[at]))
         written: list[list[int]] = [[] for _ in shown]
         for start in range(0, len(order), self._table.chunk):
             places = order[start : start + self._table.chunk]
-            ends = trainer.eos_token_ids
-            found = self._generated(policy, [shown[at] for at in places], tokenizer.pad_token_id, ends)
+            found = self._generated(policy, [shown[at] for at in places], pad, ends)
             for at, ids in zip(places, found, strict=True):
                 written[at] = ids
-        return {"prompt_ids": shown, "completion_ids": written, "logprobs": None}
+        return written
 
     def refreshed(self, policy: Any) -> Any:
         """The copy with the policy's present weights, an adapter merged in. The policy is not touched."""
@@ -77,6 +86,37 @@ class Rollouts:
             eos_token_id=ends,
         )
         return [_until_end(row, ends) for row in found[:, longest:].tolist()]
+
+
+class CheckpointSampler:
+    """Samples of the checkpoints of an adapter, one after the other, from one base (`choosing.Sampler`)."""
+
+    def __init__(self, base: str, table: GrpoTable, chat_options: dict[str, Any], seed: int) -> None:
+        self._model, self._tokenizer = load_policy(base)
+        if torch.cuda.is_available():
+            self._model.to("cuda")
+        self._rollouts = Rollouts(table, chat_options)
+        self._chat, self._seed = chat_options, seed
+
+    def __call__(self, checkpoint: Path, exercises: Sequence[Exercise], n: int) -> list[list[str]]:
+        torch.manual_seed(self._seed)
+        prompts = [prompt_ids(self._tokenizer, chat(each.messages), self._chat) for each in exercises]
+        adapted = PeftModel.from_pretrained(self._model, str(checkpoint))
+        policy = self._rollouts.refreshed(adapted)
+        self._model = adapted.unload()
+        shown = [each for each in prompts for _ in range(n)]
+        ids = self._rollouts.written(
+            policy, shown, self._tokenizer.pad_token_id, _ends(policy, self._tokenizer)
+        )
+        texts = self._tokenizer.batch_decode(ids, skip_special_tokens=True)
+        return [texts[at : at + n] for at in range(0, len(texts), n)]
+
+
+def _ends(policy: Any, tokenizer: Any) -> list[int]:
+    """The tokens that end a completion: the tokenizer's, and those of the model's own configuration."""
+    own = policy.generation_config.eos_token_id
+    listed = own if isinstance(own, list) else [own]
+    return sorted({tokenizer.eos_token_id, *(each for each in listed if each is not None)})
 
 
 def merged_weights(plain: Any) -> list[tuple[str, Any]]:

@@ -38,6 +38,12 @@ class ContextsTable(Table):
     feedback: int = Field(default=8, ge=1)
     grade: int = Field(default=6, ge=1)
     max_prompt_tokens: int = Field(default=4096, ge=512)
+    tree_depth: int = Field(default=3, ge=0)
+    """Contexts from trees: the revisions that a program has at most."""
+    held_out: tuple[str, ...] = ()
+    """Families for validation: no training context and no row of SFT is of them."""
+    n_validation: int = Field(default=24, ge=1)
+    """Contexts of the held-out families."""
 
 
 class TeacherTable(Table):
@@ -102,6 +108,13 @@ class SftTable(Table):
     max_tokens: int = 8_192
     """Prompt and completion. A longer row is refused before training starts, not cut."""
     save_every: int = Field(default=20, ge=1)
+    """Updates between checkpoints, which are all kept."""
+    samples: int = Field(default=8, ge=0)
+    """Completions of each checkpoint in each validation context; 0 leaves the choice to `train choose`."""
+    min_distinct: float = Field(default=4, ge=0)
+    """Different valid programs among the samples of a context, on average, that the chosen checkpoint has."""
+    min_valid: float = Field(default=0.6, ge=0, le=1)
+    """Share of the samples that make a candidate, which the chosen checkpoint has."""
 
 
 class GrpoTable(Table):
@@ -113,6 +126,16 @@ class GrpoTable(Table):
     learning_rate: float = 1e-6
     adapter: AdapterTable | None = None
     """None trains every weight."""
+    advantage: Literal["group", "gain", "mixed"] = "mixed"
+    """What a completion is held against: the group's mean, the program that it revises, or half each."""
+    invalid_gain: float = Field(default=-0.25, le=0)
+    """What a reply without a candidate is taken to gain, also one whose edit has no effect."""
+    bonus: bool = False
+    """Pay the source's validity bonus, and no fixed gain for a reply without a candidate."""
+    rarity: float = Field(default=0.5, ge=0, le=1)
+    """Share of a gain that is paid by how rare the program is among the valid ones of its group."""
+    passes: int = Field(default=2, ge=1)
+    """Steps of the optimizer with each batch of rollouts. The clip acts from the second one on."""
     loss: Literal["grpo", "dr_grpo", "dapo"] = "grpo"
     beta: float = Field(default=0.0, ge=0)
     """Weight of the KL term; above 0 a reference model is needed."""
@@ -192,6 +215,11 @@ class TrainConfig(Table):
     @property
     def lessons_file(self) -> Path:
         return self.output / "lessons.jsonl"
+
+    @property
+    def validation_file(self) -> Path:
+        """Contexts of held-out families, on which checkpoints of SFT are told apart."""
+        return self.output / "validation.jsonl"
 
     @property
     def gains_file(self) -> Path:

@@ -111,7 +111,7 @@ def _best(node: Node, expected: Callable[[Node, Child], float], n: int) -> list[
 
 
 def _lesson(node: Node, child: Child, by_context: Mapping[str, Node], task: Task, plan: LessonPlan) -> Lesson:
-    context = _told(node, child, by_context, plan)
+    context = told(node, by_context, plan, child.entry)
     shared = {each for each in node.scores if each in child.scores}
     before = {each: node.scores[each] for each in shared}
     after = {each: child.scores[each] for each in shared}
@@ -159,13 +159,13 @@ def _fault(
     return "" if found is None else "memorised"
 
 
-def _told(node: Node, child: Child, by_context: Mapping[str, Node], plan: LessonPlan) -> Context:
+def told(node: Node, by_context: Mapping[str, Node], plan: LessonPlan, entry: str = "") -> Context:
     """The node's context with the history of its branch: on each program some that were refused, then the
-    one that was kept. Which were refused is drawn for each child of the node.
+    one that was kept. Which were refused is drawn for each `entry` that is to be learnt.
     """
     history: list[PastRevision] = []
     for step, taken in _branch(node, by_context):
-        for refused in _refused(step, plan, child.entry):
+        for refused in _refused(step, plan, entry):
             history.append(past(step, refused, accepted=False, round=len(history) + 1))
         if taken is not None:
             history.append(past(step, taken, accepted=True, round=len(history) + 1))
