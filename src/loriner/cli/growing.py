@@ -78,6 +78,7 @@ def lesson_plan(config: TrainConfig) -> tree_lessons.LessonPlan:
         accept=config.teacher.accept,
         max_share=config.trees.max_share,
         max_refused=config.trees.max_refused,
+        per_program=config.trees.per_program,
         max_chars=config.teacher.max_chars,
         max_prompt_tokens=config.contexts.max_prompt_tokens,
         seed=derive(config.seed, "trees"),
@@ -99,20 +100,7 @@ def _written(
 ) -> dict[str, Any]:
     """The summary, written beside the lessons and the table of gains."""
     known = [each for each in nodes if each.context.task in here.tasks]
-<<<<<<< HEAD
-    plan = tree_lessons.LessonPlan(
-        accept=config.teacher.accept,
-        max_share=config.trees.max_share,
-        max_refused=config.trees.max_refused,
-        per_program=config.trees.per_program,
-        max_chars=config.teacher.max_chars,
-        max_prompt_tokens=config.contexts.max_prompt_tokens,
-        seed=derive(config.seed, "trees"),
-    )
-    found = tree_lessons.lessons(known, here.tasks, plan)
-=======
     found = tree_lessons.lessons(known, here.tasks, lesson_plan(config))
->>>>>>> policy
     jsonl.write(config.lessons_file, tree_lessons.rows(found))
     provenance = {"runs": list(run_ids), "solver": config.solver, "suite": list(config.contexts.tasks)}
     jsonl.write_text(config.gains_file, json.dumps(gains.table(known, provenance), indent=1))
