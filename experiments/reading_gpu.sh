@@ -46,7 +46,10 @@ trained() { # on the GPU
     CUDA_VISIBLE_DEVICES=0 $PYTHON -m loriner --home "$(home train)" --set allow_reduced=true "$@"
 }
 
-lessons() { xz -dc "$LESSONS" >"$WORK/lessons.jsonl" && wc -l "$WORK/lessons.jsonl"; }
+lessons() {
+    $PYTHON -c 'import lzma, shutil, sys; shutil.copyfileobj(lzma.open(sys.argv[1]), open(sys.argv[2], "wb"))' \
+        "$LESSONS" "$WORK/lessons.jsonl" && wc -l "$WORK/lessons.jsonl"
+}
 
 contexts() { # from programs of the trees, replayed from their store
     loriner "$TREES_HOME" train contexts "$CONFIG" $COMMON $TREES --replay
