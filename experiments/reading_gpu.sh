@@ -113,7 +113,8 @@ pack() { # OUT
 
 run() {
     case $1 in
-        lessons | contexts | solvers | checkpoints | proposers) stage "$1" "$1" ;;
+        lessons | contexts) stage "$1" "$1" ;;
+        solvers | checkpoints | proposers) stage "serve-$1" "$1" ;;
         sft) stage sft trained train sft "$CONFIG" $COMMON --set sft.samples=0 ;;
         choose) stage choose chosen ;;
         grpo) stage grpo trained train grpo "$CONFIG" $COMMON --set grpo.max_minutes="$RL_MINUTES" ;;
