@@ -123,6 +123,12 @@ def test_contexts_teacher_and_comparison(loriner: Command, config: Path, tmp_pat
     shown = loriner("compare-proposers", "sums", *arguments, "--per-task", "2")
     assert shown.returncode == 0, shown.stderr
     assert "best of 2" in shown.stdout
+    assert "catalogue, written" in shown.stdout and "prose, written" not in shown.stdout
+    told = document(loriner("train", "choices", "comparison/samples-catalogue.jsonl", "--json"))
+    of_it = told["comparison/samples-catalogue.jsonl"]
+    assert of_it["written"]["n"] == 4 >= of_it["better"]["n"] > 0
+    other = loriner("train", "choices", "comparison/contexts.jsonl")
+    assert other.returncode == 2 and "not a file of rollouts or samples" in other.stderr
     assert (tmp_path / "comparison" / "samples-prose.jsonl").exists()
     again = loriner("compare-proposers", "comparison/contexts.jsonl", *arguments)
     assert again.stderr.count("the samples in") == 2, again.stderr
@@ -218,7 +224,7 @@ def test_bad_input_ends_with_code_2_and_words(loriner: Command, config: Path) ->
 
 
 @pytest.mark.timeout(900)
-def test_trees_are_grown_and_read_again(loriner: Command, config: Path, tmp_path: Path) -> None:
+def test_trees_are_grown_and_read_again(loriner: Command, config: Path, stub: Stub, tmp_path: Path) -> None:
     small = ("--set", "trees.depth=1", "--set", "trees.rungs=[1, 6]", "--set", "trees.fresh=4", "--json")
     settings = (*small, "--set", "contexts.renamed=0", "--set", "contexts.max_prompt_tokens=4000")
     told = document(loriner("train", "trees", str(config), "--dry-run", *settings))
@@ -234,5 +240,11 @@ def test_trees_are_grown_and_read_again(loriner: Command, config: Path, tmp_path
         loriner("train", "trees", str(config), "--minutes", "0", "--resume", found["run"], *settings)
     )
     assert again == found
+    stub.calls.clear()
+    of_trees = ("train", "contexts", str(config), "--trees", found["run"])
+    drawn = document(loriner(*of_trees, "--replay", "--set", "contexts.max_prompt_tokens=4000", "--json"))
+    assert drawn["n"] == 4 and stub.calls == []
+    held = loriner(*of_trees, "--replay", "--set", "contexts.held_out=['sums']")
+    assert held.returncode == 2 and "names every family" in held.stderr
     wrong = loriner("train", "trees", str(config), "--part", "3/2", *settings)
     assert wrong.returncode == 2 and "expected a part and their number" in wrong.stderr

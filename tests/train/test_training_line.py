@@ -22,6 +22,14 @@ def test_the_whole_line(loriner: Command, config: Path, policy: Path, stub: Stub
     tuned = loriner("train", "sft", str(config))
     assert tuned.returncode == 0, tuned.stderr
     assert tuned.stdout.strip() == "out/sft/model"
+    shutil.copy(tmp_path / "out/contexts.jsonl", tmp_path / "out/validation.jsonl")
+    stub.calls.clear()
+    served = stub.url.partition("::")[0]
+    chosen = loriner("train", "choose", str(config), "--at", served, "--set", "sft.samples=2")
+    assert chosen.returncode == 0, chosen.stderr
+    assert "the model is that of update 2: 0.0 different programs of 2, 0% valid (none of 1" in chosen.stderr
+    assert chosen.stdout.strip() == "out/sft/model"
+    assert [(each["model"], each["temperature"]) for each in stub.calls] == [("checkpoint-2", 1.0)] * 8
     dead = loriner("train", "grpo", str(config), "--set", "grpo.dead_after=1")
     assert dead.returncode == 1, dead.stderr
     assert "no group had rewards that differ" in dead.stderr
@@ -30,4 +38,6 @@ def test_the_whole_line(loriner: Command, config: Path, policy: Path, stub: Stub
     assert trained.stdout.strip() == "out/grpo/model"
     lines = [json.loads(line) for line in (tmp_path / "out/grpo/updates.jsonl").read_text().splitlines()]
     assert [line["update"] for line in lines] == [1, 2]
+    shown = document(loriner("train", "choices", "out/grpo/rollouts.jsonl", "--json"))
+    assert shown["out/grpo/rollouts.jsonl"]["written"]["n"] == 0, "a random policy writes no edit"
     assert (tmp_path / "out/grpo/model/tokenizer.json").exists()

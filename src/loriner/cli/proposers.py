@@ -199,7 +199,7 @@ def _standings(proposers: dict[str, str], samples: dict[str, list[Sample]]) -> d
 
 def _side_by_side(proposers: dict[str, str], samples: dict[str, list[Sample]]) -> dict[str, Any]:
     """The figures of every proposer, also against each that is named before it."""
-    from loriner.train.compare import difference, standing, unrevised
+    from loriner.train.compare import chosen, difference, standing, unrevised
 
     names = list(samples)
     return {
@@ -208,6 +208,7 @@ def _side_by_side(proposers: dict[str, str], samples: dict[str, list[Sample]]) -
             name: {
                 "model": proposers[name],
                 **asdict(standing(name, samples[name])),
+                "choices": chosen(samples[name]),
                 "against": {
                     other: asdict(difference(samples[other], samples[name])) for other in names[:place]
                 },
@@ -253,6 +254,7 @@ def _print_standings(setting: str, found: dict[str, Any]) -> None:
     title = f"After one revision{f', {setting}' if setting else ''}, n = {found['unrevised']['n']}"
     render.table(title, columns, rows)
     typer.echo(f"Unrevised: {_interval(found['unrevised'])}")
+    render.choices({name: each["choices"] for name, each in shown.items()})
     pairs = [
         [f"{name} less {other}", _interval(each["difference"]), _p(each["p_value"])]
         for name, row in shown.items()

@@ -203,3 +203,24 @@ def proposals(harness: Harness, rollouts: Sequence[Rollout]) -> None:
             continue
         console().print(Text(f"{title}: {_what(each)}"))
         diff(harness.source, each.candidate.source, harness.id[:12], each.candidate.id[:12])
+
+
+def choices(found: Mapping[str, Mapping[str, Any]]) -> None:
+    """What each chose (`train.choices.report`), of all valid revisions and of the better ones."""
+    rows = [
+        [
+            f"{name}, {part}",
+            each["n"],
+            f"{each['n_contexts']} of {each['n_families']}",
+            each["choices_often"],
+            f"{each['information_beyond_chance']:+.2f}",
+            f"{each['information_p']:.3f}",
+            ", ".join(f"{kind} {share:.0%}" for kind, share in list(each["choices"].items())[:4]),
+        ]
+        for name, parts in found.items()
+        for part, each in parts.items()
+        if each["n"]
+    ]
+    head = ["revisions", "n", "contexts of families", "10 % each", "bits by family", "p", "most often"]
+    if rows:
+        table("What is chosen, and whether by the family, beyond chance", head, rows)

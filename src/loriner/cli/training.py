@@ -252,6 +252,26 @@ def grpo(
     typer.echo(str(_grpo(given, read, _start(read, base))))
 
 
+@app.command()
+def choices(
+    context: typer.Context,
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Rollouts of a training, or samples.")
+    ],
+) -> None:
+    """Shows what a proposer chooses, and whether its choice follows the family beyond chance."""
+    from loriner.cli import documents, render
+    from loriner.train.choices import read_choices, report
+
+    given: Globals = context.obj
+    seed = given.seed or 0
+    found = {str(path): report(*read_choices(path), seed=seed) for path in files}
+    if given.json:
+        documents.emit(found)
+    else:
+        render.choices(found)
+
+
 def _start(config: TrainConfig, name: str) -> str:
     from loriner.errors import ConfigError
 

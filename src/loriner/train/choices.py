@@ -15,13 +15,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import log2
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from loriner.errors import ConfigError
 from loriner.propose.revisions import ENTRIES
 from loriner.records import Harness, Rollout
 from loriner.seeding import generator
 from loriner.tasks.format_varied import canonical_name
+from loriner.train import jsonl
 
 N_DEALS = 400
 """Times that the families are dealt out anew: the smallest p is then 1 in 401."""
@@ -93,6 +96,39 @@ def choices(found: Iterable[Choice], *, seed: int = 0) -> Choices:
         by_chance=fmean(deals),
         p_value=(1 + sum(each >= information - 1e-12 for each in deals)) / (1 + len(deals)),
     )
+
+
+def report(written: Sequence[Choice], better: Sequence[Choice], *, seed: int = 0) -> dict[str, Any]:
+    """The figures of all valid revisions, and of those that scored more than the program that they revise."""
+    return {
+        name: {"n": found.n, "n_contexts": found.n_contexts, "n_families": found.n_families, **figures(found)}
+        for name, found in (("written", choices(written, seed=seed)), ("better", choices(better, seed=seed)))
+    }
+
+
+def read_choices(path: Path) -> tuple[list[Choice], list[Choice]]:
+    """The valid revisions of a file of rollouts or samples, and those that scored more than their program.
+
+    Raises:
+        ConfigError: no such file, or its lines are of another kind.
+    """
+    try:
+        every = jsonl.read(path)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    lines = [each for each in every if each.get("choice")]
+    if every and not any("choice" in each for each in every):
+        raise ConfigError(
+            f"{path}: not a file of rollouts or samples: no line has a choice; give grpo/rollouts.jsonl, "
+            "sft/samples.jsonl, or samples-NAME.jsonl of compare-proposers"
+        )
+    made = [Choice(context=each["context"], task=each["task"], kind=each["choice"]) for each in lines]
+    return made, [each for each, line in zip(made, lines, strict=True) if _is_better(line)]
+
+
+def _is_better(line: Mapping[str, Any]) -> bool:
+    reward, before = line.get("reward"), line.get("before", line.get("seed_score"))
+    return reward is not None and before is not None and reward["score"] > before
 
 
 def figures(found: Choices) -> dict[str, Any]:

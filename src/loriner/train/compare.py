@@ -27,6 +27,7 @@ from loriner.propose.proposer import Proposer, propose
 from loriner.statistics import Interval, Paired, interval, paired
 from loriner.tasks.format_varied import canonical_name, is_varied
 from loriner.train import jsonl
+from loriner.train.choices import Choice, kind_of, report
 from loriner.train.exercise import Exercise
 from loriner.train.reward import Reward, Scorer
 
@@ -46,6 +47,13 @@ class Sample:
     tokens: int
     """Completion tokens, as the proposer's endpoint counted them."""
     completion: str
+    choice: str = ""
+    """Which revision it is (`choices.kind_of`); empty without a candidate."""
+
+    @property
+    def better(self) -> bool:
+        """Whether the candidate scored more than the program."""
+        return self.reward.applied and self.reward.score > self.seed_score
 
     @property
     def varied(self) -> bool:
@@ -207,7 +215,15 @@ async def _sample(scorer: Scorer, exercise: Exercise, proposer: Proposer, index:
         reward=judged.reward,
         tokens=sum(call.completion_tokens for call in rollout.calls),
         completion=rollout.completion,
+        choice=kind_of(context.harness, rollout),
     )
+
+
+def chosen(samples: Sequence[Sample]) -> dict[str, Any]:
+    """What a proposer chose, of all its valid revisions and of those that were better."""
+    valid = [each for each in samples if each.choice]
+    made = [Choice(context=each.context, task=each.task, kind=each.choice) for each in valid]
+    return report(made, [one for one, each in zip(made, valid, strict=True) if each.better])
 
 
 def _grouped(samples: Sequence[Sample], key: Callable[[Sample], str]) -> dict[str, list[Sample]]:

@@ -69,12 +69,13 @@ def of_grpo(config: TrainConfig) -> Estimate:
         completions * config.contexts.max_prompt_tokens,
         completions * table.max_completion_tokens,
     )
-    calls = ceil(completions * config.contexts.grade * CALLS_PER_TRIAL)
+    programs = updates * table.contexts_per_update  # each is scored once beside its revisions
+    calls = ceil((completions + programs) * config.contexts.grade * CALLS_PER_TRIAL)
     size = max(1.0, config.policy.n_parameters / SMALL)
     seconds = (
         written / 4 / (GENERATED_PER_S / size)  # most completions are far shorter than the cap
         + calls / (CALLS_PER_S * config.hardware.machines)
-        + _update_s(prompt + written, config)
+        + table.passes * _update_s(prompt + written, config)
     )
     return Estimate(
         updates=updates,

@@ -1,4 +1,8 @@
-"""Completions of a policy that an endpoint serves, as an adapter beside its base or as a model of its own."""
+"""Completions of a policy that an endpoint serves, as an adapter beside its base or as a model of its own.
+
+The chat template is the server's, and so are its arguments (`policy.chat`): it must render prompts as in
+training.
+"""
 
 from __future__ import annotations
 
