@@ -71,7 +71,7 @@ checkpoints() { # all of them behind one server, each under its folder's name
 chosen() { loriner "$(home choose)" train choose "$CONFIG" $COMMON --at http://localhost:8005/v1; }
 
 proposers() {
-    serve "$WORK/sft/model" sft 8006 5000000000 --enable-lora --max-lora-rank 16
+    RUNTIME_LORA=True serve "$WORK/sft/model" sft 8006 5000000000 --enable-lora --max-lora-rank 16
     await 8006
 }
 

@@ -30,7 +30,7 @@ serve() {
     local directory=$1 name=$2 port=$3 cache=$4; shift 4
     answers "$port" && return
     if [ "$SERVE" = vllm ]; then
-        CUDA_VISIBLE_DEVICES=${SOLVER_GPU:-0} VLLM_CACHE_ROOT=$WORK/cache-$port VLLM_ALLOW_RUNTIME_LORA_UPDATING=True \
+        CUDA_VISIBLE_DEVICES=${SOLVER_GPU:-0} VLLM_CACHE_ROOT=$WORK/cache-$port VLLM_ALLOW_RUNTIME_LORA_UPDATING=${RUNTIME_LORA:-False} \
             setsid nohup $PYTHON -m vllm.entrypoints.cli.main serve "$directory" \
             --served-model-name "$name" --port "$port" --max-model-len "${MODEL_LEN:-6144}" --max-num-seqs 256 \
             --gpu-memory-utilization 0.08 --kv-cache-memory-bytes "$cache" "$@" \
