@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # From two GGUF files to the results table, on one machine with one or two GPUs:
-#   bench/gpu_run.sh all                  everything, in order
-#   bench/gpu_run.sh serve contexts teach single stages, named at the end of this file
+#   experiments/gpu_run.sh all                  everything, in order
+#   experiments/gpu_run.sh serve contexts teach single stages, named at the end of this file
 # Lessons and SFT with configs/small.toml; from its model, reinforcement learning on two suites: room (configs/small-room.toml, 14
 # families) and hard (configs/small-hard.toml, the source's five), whose stages end in their names: contexts-room, grpo-hard.
 # Needs: pip install 'loriner[train,rg]' vllm, and the weights (loriner models pull qwen2.5-coder-1.5b, ...-0.5b).
@@ -21,7 +21,7 @@ MODES_TASKS=${MODES_TASKS:-rg:count_primes rg:word_sorting fictional}
 SETS=${SETS:-}                                # further --set arguments, e.g. "--set grpo.max_minutes=15"
 PROMPT_TOKENS=${PROMPT_TOKENS:-2400}          # of the comparison and the rounds
 COMPLETION_TOKENS=${COMPLETION_TOKENS:-640}
-SERVE=${SERVE:-vllm}                          # or a command that takes: DIR NAME PORT CACHE
+SERVE=${SERVE:-vllm}                          # or a command that takes: DIR NAME PORT CACHE FURTHER...
 API_SERVERS=${API_SERVERS:-4}
 N_GPUS=${N_GPUS:-$(nvidia-smi -L 2>/dev/null | wc -l)}
 SOLVER_GPU=$([ "$N_GPUS" -gt 1 ] && echo 1 || echo 0)
@@ -29,59 +29,7 @@ SOLVER=http://localhost:8001/v1::solver
 HOME_DIR=${HOME_DIR:-$WORK/home}              # stages that run side by side are faster with a store each
 LORINER="$PYTHON -m loriner --home $HOME_DIR --set allow_reduced=true"
 COMMON="--set policy.base=$WEIGHTS/proposer --set solver=$SOLVER $SETS"
-export VLLM_USE_FLASHINFER_SAMPLER=0            # without top-p and top-k it does nothing but compile, for two minutes
-export TRL_EXPERIMENTAL_SILENCE=1 TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=${HF_HUB_OFFLINE:-1}
-export PYTHONPATH=$PWD/src${PYTHONPATH:+:$PYTHONPATH}
-mkdir -p "$WORK/logs" "$WORK/done" "$WORK/results"
-
-say() { echo "[$(date +%H:%M:%S)] $*" | tee -a "$WORK/logs/run.log"; }
-
-# stage NAME COMMAND...: runs it once, timed, its output in a log of its own; stops the script if it fails.
-stage() {
-    local name=$1 started=$SECONDS; shift
-    case $name in
-        serve*) ;; # a server that answers is not started again, and one that died is
-        *) [ -e "$WORK/done/$name" ] && { say "$name: done before"; return; } ;;
-    esac
-    say "$name: starts"
-    if "$@" >"$WORK/logs/$name.log" 2>&1; then
-        echo "$name $((SECONDS - started))" >>"$WORK/results/seconds.txt"
-        touch "$WORK/done/$name"
-        say "$name: $((SECONDS - started)) s; $(tail -n 1 "$WORK/logs/$name.log" | cut -c1-160)"
-    else
-        say "$name: FAILED after $((SECONDS - started)) s"; tail -n 25 "$WORK/logs/$name.log"; exit 1
-    fi
-}
-
-# serve DIR NAME PORT CACHE: an OpenAI-compatible server in the background on the solver's GPU, unless the port answers already.
-# CACHE is bytes, not a share of the GPU: servers that start side by side would take each other's memory for their own.
-serve() {
-    local directory=$1 name=$2 port=$3 cache=$4
-    answers "$port" && return
-    if [ "$SERVE" = vllm ]; then
-        CUDA_VISIBLE_DEVICES=$SOLVER_GPU setsid nohup $PYTHON -m vllm.entrypoints.cli.main serve "$directory" \
-            --served-model-name "$name" --port "$port" --max-model-len 6144 --max-num-seqs 512 \
-            --gpu-memory-utilization 0.08 --kv-cache-memory-bytes "$cache" --api-server-count "$API_SERVERS" \
-            --cudagraph-capture-sizes 1 2 4 8 16 32 64 128 256 512 \
-            >"$WORK/logs/server-$name.log" 2>&1 </dev/null &
-    else
-        setsid nohup $SERVE "$directory" "$name" "$port" "$cache" >"$WORK/logs/server-$name.log" 2>&1 </dev/null &
-    fi
-    echo $! >"$WORK/server-$name.pid"
-}
-
-answers() { curl -sf "http://localhost:$1/v1/models" >/dev/null 2>&1; }
-
-await() {
-    local port waited=0
-    for port in "$@"; do
-        until answers "$port"; do
-            sleep 2; waited=$((waited + 2))
-            [ $waited -gt 420 ] && { echo "no server on port $port after $waited s"; return 1; }
-        done
-    done
-    echo "servers on $* answer after $waited s"
-}
+source experiments/stages.sh
 
 proposer() { # NAME DIR: a server for a proposer that is compared, beside the solver
     serve "$2" "$1" "${PORT[$1]}" 5000000000 && await "${PORT[$1]}"
@@ -101,7 +49,7 @@ compare() { # SUITE PROPOSERS: one revision, canonical and format-varied; sample
 }
 
 rounds() { # PROPOSERS: one to five revisions in sequence
-    $PYTHON bench/rounds.py --suite "$SUITE" --solver "$SOLVER" --proposers "$1" --rounds 5 --home "$HOME_DIR" \
+    $PYTHON experiments/rounds.py --suite "$SUITE" --solver "$SOLVER" --proposers "$1" --rounds 5 --home "$HOME_DIR" \
         --grade "${ROUNDS_GRADE:-8}" --test "${ROUNDS_TEST:-16}" --prompt-tokens "$PROMPT_TOKENS" \
         --completion-tokens "$COMPLETION_TOKENS" --out "$WORK/results/rounds-${1%%=*}.json"
 }
@@ -126,7 +74,7 @@ pack() { # what is worth keeping, in parts of 15 MiB: results, logs, journals, a
     for adapter in sft/adapter room/grpo/final hard/grpo/final; do
         [ -e "$WORK/$adapter/adapter_model.safetensors" ] || continue
         kept=$WORK/packed/${adapter%%/*}-adapter.safetensors
-        $PYTHON bench/halve.py "$WORK/$adapter" "$kept"
+        $PYTHON experiments/halve.py "$WORK/$adapter" "$kept"
         split -b 15M -d "$kept" "$kept." && rm "$kept"
     done
     ls -l "$WORK/packed"
@@ -134,7 +82,7 @@ pack() { # what is worth keeping, in parts of 15 MiB: results, logs, journals, a
 
 up() { # SERVER: makes sure that it answers, and starts it again if it died
     case $1 in
-        solver) serve "$WEIGHTS/solver" solver 8001 "${SOLVER_CACHE:-30000000000}" && await 8001 ;;
+        solver) serve "$WEIGHTS/solver" solver 8001 "${SOLVER_CACHE:-30000000000}" --api-server-count "$API_SERVERS" && await 8001 ;;
         base) proposer base "$WEIGHTS/proposer" ;;
         sft) proposer sft "$WORK/sft/model" ;;
         room | hard) proposer "$1" "$WORK/$1/grpo/model" ;;
@@ -155,13 +103,13 @@ run() {
     local server said suite=${1##*-} trained
     trained="configs/small-$suite.toml $COMMON --set output=$WORK/$suite"
     for server in $(needed "$1"); do
-        said=$(up $server 2>&1) || { say "$1: no $server: $said; see $WORK/logs/server-$server.log"; exit 1; }
+        said=$(up $server 2>&1) || { say "$1: no $server: $said; see $WORK/logs/server-*.log"; exit 1; }
     done
     case $1 in
-        convert-solver) stage $1 $PYTHON bench/convert.py "$SOLVER_GGUF" "$WEIGHTS/solver" ;;
-        convert-proposer) stage $1 $PYTHON bench/convert.py "$PROPOSER_GGUF" "$WEIGHTS/proposer" ;;
+        convert-solver) stage $1 $PYTHON experiments/convert.py "$SOLVER_GGUF" "$WEIGHTS/solver" ;;
+        convert-proposer) stage $1 $PYTHON experiments/convert.py "$PROPOSER_GGUF" "$WEIGHTS/proposer" ;;
         serve) stage $1 up solver ;;
-        room) stage $1 $PYTHON bench/room.py --solver "$SOLVER" --home "$HOME_DIR" --families ${FAMILIES:-rg-train-room} \
+        room) stage $1 $PYTHON experiments/room.py --solver "$SOLVER" --home "$HOME_DIR" --families ${FAMILIES:-rg-train-room} \
             --out "$WORK/results/room.json" ;;
         contexts | teach) stage $1 $LORINER train $1 configs/small.toml $COMMON --set output=$WORK ;;
         sft) CUDA_VISIBLE_DEVICES=${GPU-0} stage $1 $LORINER train sft configs/small.toml $COMMON --set output=$WORK ;;

@@ -5,7 +5,7 @@
 #   experiments/trees_gpu.sh pack OUT         what there is so far: lessons, gains, summary, thin stores; also while it grows
 #   experiments/trees_gpu.sh look             how far it is
 # `grow` goes on where it stopped, also from the thin stores of another machine laid out as WORK/part-N/home/loriner.db with
-# WORK/part-N/run. Needs: pip install 'loriner[rg]' vllm, weights by bench/convert.py.
+# WORK/part-N/run. Needs: pip install 'loriner[rg]' vllm, weights by experiments/convert.py.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
