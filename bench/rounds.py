@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from loriner.config import ProposeTable, Settings
+from loriner.config import ProposeSettings, Settings
 from loriner.errors import LorinerError
 from loriner.evaluation.evaluator import gathered
 from loriner.harness.contract import from_library
@@ -63,7 +63,9 @@ async def measure(arguments: argparse.Namespace) -> None:
     """Writes the curve of every proposer, with its parts, as soon as it is known."""
     pairs = (each.partition("=") for each in arguments.proposers.split(","))
     named = {name: model or name for name, _, model in pairs}
-    asked = ProposeTable(prompt_tokens=arguments.prompt_tokens, completion_tokens=arguments.completion_tokens)
+    asked = ProposeSettings(
+        prompt_tokens=arguments.prompt_tokens, completion_tokens=arguments.completion_tokens
+    )
     settings = Settings(home=arguments.home, allow_reduced=True, propose=asked)
     found: dict[str, object] = {}
     async with workspace(settings, "adapting") as opened:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 
+from loriner.events import Start
 from loriner.records import Call, Edit, Failure, Harness, Revision, Rollout, Status, Trial
-from loriner.search.history import Start, Stood, Told, Tried, tell
+from loriner.search.history import Stood, Told, Tried, tell
 from loriner.store.database import Store
 
 SEED = Harness("def solve(model, question):\n    reply = model(question)\n    return reply\n")
@@ -125,6 +126,7 @@ async def evaluate(
 async def _start(store: Store, run_id: str, seed: int) -> None:
     scores = {f"test{n}": float(n == 0) for n in range(30)}
     start = Start(
+        run_id=run_id,
         task="sums",
         solver="scripted:small",
         proposer="scripted:writer",

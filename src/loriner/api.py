@@ -19,15 +19,16 @@ from pathlib import Path
 from typing import Any
 
 from loriner.concurrency import wait_for
-from loriner.config import AdaptTable, Settings
+from loriner.config import AdaptSettings, Settings
 from loriner.errors import ConfigError, LorinerError
+from loriner.events import Reason
 from loriner.models.meter import Budget
 from loriner.models.named import ModelSpec
 from loriner.models.prices import Price
 from loriner.records import Evaluation, Harness, Score
 from loriner.runtime.levels import NEEDED
 from loriner.search.adapt import adapt as adapt_async
-from loriner.search.episode import Adaptation, Plan, Reason, Round, Standing, planned
+from loriner.search.episode import Adaptation, Plan, Round, Standing, planned
 from loriner.search.estimate import of_adaptation
 from loriner.search.history import trail
 from loriner.statistics import Interval, interval
@@ -166,7 +167,7 @@ def _settings(
         for each in (solver, proposer)
         if isinstance(each, Model)
     }
-    asked = AdaptTable(solver=_name(solver), proposer=_name(proposer))
+    asked = AdaptSettings(solver=_name(solver), proposer=_name(proposer))
     return Settings(home=Path(home), seed=seed, budget=budget, models=specs, adapt=asked)
 
 

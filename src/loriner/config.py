@@ -9,101 +9,172 @@ import difflib
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from loriner.errors import ConfigError
-from loriner.models.meter import Budget
+from loriner.models.meter import Budget, Unit
 from loriner.models.named import ModelSpec
 from loriner.runtime.base import Limits
 from loriner.runtime.levels import Isolation
 from loriner.statistics import Rule
 from loriner.tasks.base import Split
+from loriner.tasks.splits import split_named
+from loriner.tasks.suites import split_names
 
 FILE_NAME = "loriner.toml"
 MOST_SEED = 2**53 - 1
 """Readers of JSON keep no larger number exactly, and SQLite none beyond 64 bits."""
 _ENVIRONMENT = {"home", "seed", "offline", "models_dir"}
+Sink = Literal["mlflow", "wandb", "trackio", "tensorboard"]
 
 
 class Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    """A part of the settings: a TOML table, options of the command line, keyword arguments, and what a run
+    keeps of them. A setting is described once, under its field.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    @classmethod
+    def of(cls, other: Table, **further: Any) -> Self:
+        """The fields that `other` has in common with this record, with those that it lacks."""
+        shared = cls.model_fields.keys() & type(other).model_fields
+        return cls(**{name: getattr(other, name) for name in shared}, **further)
 
 
-class TaskTable(Table):
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """How a setting is given on the command line, where its name does not say it."""
+
+    name: str = ""
+    """In place of the setting's name."""
+    short: str = ""
+    """One letter, such as `-k`."""
+    argument: bool = False
+    """Given by its place, without a name."""
+    off: str = ""
+    """What the option says that switches it off, for a setting that is on by default."""
+
+
+def _names(value: Any) -> Any:
+    """A list of names from texts with commas between them; a list stays one."""
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list | tuple) or not all(isinstance(each, str) for each in texts):
+        return value
+    return [name for text in texts for name in split_names(text)]
+
+
+def _joined(value: Any) -> Any:
+    """Names with commas between them, from one text or several."""
+    return ",".join(value) if isinstance(value, list | tuple) else value
+
+
+def _split(value: Any) -> Any:
+    """A split by any of its names."""
+    return split_named(value) if isinstance(value, str) else value
+
+
+Names = Annotated[list[str], BeforeValidator(_names)]
+Mode = Literal["sequential", "independent", "best-of-n", "sampling"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+
+
+class TaskSettings(Table):
     """A task of your own, written into `loriner.toml`: the same keys as a task folder's `task.toml`."""
 
     name: str
+    """What it is called."""
     items: Path
-    """JSONL: `id`, `question`, `answer`, anything else."""
+    """A JSONL file: `id`, `question`, `answer`, anything else."""
     scorer: str
     """`score.py:score`, relative to the file that names it."""
     split: dict[str, float] | None = None
+    """Shares of the splits; default: 0.3 feedback, 0.3 grade, 0.4 test."""
     description: str = ""
+    """What is asked and how it is scored, in words for the proposer."""
     seed_harness: str = "minimal"
+    """The harness of the library that adaptation starts from."""
 
 
-class AdaptTable(Table):
-    """How `adapt` searches."""
+class SearchSettings(Table):
+    """How an adaptation searches."""
 
-    task: str | None = None
-    solver: str | None = None
-    proposer: str = "catalogue"
-    harness: str | None = None
-    """What to start from; None takes the task's own seed harness."""
     rounds: int = Field(default=10, ge=1)
-    candidates: int = Field(default=1, ge=1)
+    """Rounds at most."""
+    candidates: Annotated[int, Flag(short="-k")] = Field(default=1, ge=1)
     """Completions asked of the proposer in each round."""
     accept: Rule = "paired"
+    """The rule by which a candidate is accepted."""
     feedback: int = Field(default=16, ge=1)
-    """Questions shown to the proposer."""
+    """Feedback questions that a round shows to the proposer: the next ones of the split, and more while all
+    are right."""
     grade: int = Field(default=128, ge=1)
-    """Questions that decide."""
-    test: int = Field(default=64, ge=1)
-    """Sealed questions, scored once at the end."""
-    history: bool = True
+    """Questions that decide, at most; most candidates meet the first block of them only."""
+    test: int = Field(default=64, ge=0)
+    """Sealed questions, at most, scored once at the end; 0 leaves them sealed."""
+
+
+class AdaptSettings(SearchSettings):
+    """What `adapt` searches, and how. The other commands take its task, solver, proposer and harness, unless
+    they are given their own.
+    """
+
+    task: Annotated[str | None, Flag(argument=True)] = None
+    """A task name, rg:FAMILY, or a task folder; default: from loriner.toml."""
+    solver: str | None = None
+    """The frozen model that answers."""
+    proposer: str = "catalogue"
+    """`catalogue`, or the model that writes revisions."""
+    harness: str | None = None
+    """Start from a version, library:NAME or a file; default: the task's own seed harness."""
+    history: Annotated[bool, Flag(off="Hide earlier revisions from the proposer.")] = True
     """Show the proposer what was tried before."""
-    traces: bool = True
+    traces: Annotated[bool, Flag(off="Hide trials from the proposer.")] = True
     """Show the proposer trials with answers and calls; without them it sees scores and counts."""
-    targets: bool = True
+    targets: Annotated[bool, Flag(off="Hide right answers from the proposer.")] = True
     """Show the proposer the right answers of feedback questions."""
+    scores_only: bool = False
+    """Show the proposer the program and its scores, nothing else."""
 
 
-class CompareTable(Table):
+class CompareSettings(Table):
     """What `compare` sets against each other. How each search works is in `adapt`."""
 
-    tasks: list[str] = Field(default_factory=list)
-    modes: list[Literal["sequential", "independent", "best-of-n", "sampling"]] = Field(
-        default=["sequential", "independent", "best-of-n", "sampling"], min_length=1
-    )
+    tasks: Annotated[Names, Flag(argument=True)] = Field(default_factory=list)
+    """Tasks, or suites: rg-train, rg-hard, one of loriner.toml; default: the task of `adapt`."""
+    modes: Annotated[list[Mode], BeforeValidator(_names)] = Field(default=list(MODES), min_length=1)
+    """Search modes, with commas between them."""
     seeds: int = Field(default=3, ge=1)
     """Repetitions, each with other samples of solver and proposer."""
-    equal: Literal["calls", "tokens", "usd"] = "calls"
-    """What every mode gets as much of as the others."""
+    equal: Unit = "calls"
+    """What is held equal between the modes."""
     allowance: float | None = Field(default=None, gt=0)
-    """So much of it; None takes what `sequential` used."""
+    """Budget of each search, in the unit of --equal; default: what `sequential` used."""
     temperature: float = Field(default=0.7, gt=0, le=2)
-    """At which `sampling` samples the seed program, where that asks for less."""
+    """Temperature at which `sampling` samples the seed program, where that asks for less."""
 
 
-class EvaluateTable(Table):
+class EvaluateSettings(Table):
     """What `evaluate` scores. A run keeps it, so that it can be resumed by its id alone."""
 
-    suite: str | None = None
-    """Task names and suites with commas between them; None is the task of `adapt`."""
-    harnesses: list[str] = Field(default_factory=list)
-    """None here: the harness of `adapt`, or else each task's own seed."""
-    split: Split = "grade"
+    suite: Annotated[str | None, BeforeValidator(_joined), Flag(argument=True)] = None
+    """Tasks or suites, with commas between them; default: the task of `adapt`."""
+    harnesses: Annotated[list[str], Flag(name="harness")] = Field(default_factory=list)
+    """A version, library:NAME, a file, or `library` for all of it; may be given several times. Default: the
+    harness of `adapt`, or else each task's own seed."""
+    split: Annotated[Split, BeforeValidator(_split)] = "grade"
+    """Which questions."""
     limit: int | None = Field(default=None, ge=1)
     """Questions of a task at most."""
     samples: int = Field(default=1, ge=1)
     """Trials of each question."""
 
 
-class ProposeTable(Table):
+class ProposeSettings(Table):
     """How a model is asked for revisions."""
 
     prompt_tokens: int = Field(default=16_000, ge=512)
@@ -111,36 +182,64 @@ class ProposeTable(Table):
     completion_tokens: int = Field(default=8_192, ge=16)
     """Longest reply, which the context of a model may shorten too."""
     temperature: float = Field(default=0.8, ge=0)
+    """Sampling temperature of the proposer."""
+
+
+class CompareProposersSettings(Table):
+    """What `compare-proposers` sets against each other."""
+
+    suite: Annotated[str | None, BeforeValidator(_joined), Flag(argument=True)] = None
+    """Suites and tasks, with commas between them, or frozen contexts (FILE.jsonl)."""
+    proposers: Names = Field(default_factory=list)
+    """NAME=MODEL, or `catalogue`, with commas between them."""
+    per_task: int = Field(default=2, ge=1)
+    """Contexts of each task."""
+    completions: Annotated[int, Flag(short="-k")] = Field(default=4, ge=1)
+    """Completions in each context."""
+    grade: int = Field(default=16, ge=1)
+    """Questions that score a completion."""
+    setting: Literal["canonical", "varied", "both"] = "canonical"
+    """The questions as they are, or in frames and answer contracts that vary, or both."""
+    out: Path = Path("comparison")
+    """The folder where contexts and samples are kept."""
 
 
 class Settings(Table):
     """Everything that can be set, with its default."""
 
     home: Path = Path(".loriner")
-    """Where all state lives."""
+    """Where all state lives: store, registry, frozen items, weights."""
     models_dir: Path | None = None
-    """Where weights lie; None is `models` under `home`."""
+    """Where weights lie; default: `models` under `home`."""
     seed: int = Field(default=0, ge=-MOST_SEED, le=MOST_SEED)
+    """Seed of every draw."""
     offline: bool = False
+    """Fetch nothing."""
     isolation: Isolation = "auto"
+    """The sandbox (docs/runtime.md)."""
     allow_reduced: bool = False
-    """Adapt and train below sandbox level 2."""
-    cache: bool = True
+    """Accept a sandbox below level 2."""
+    cache: Annotated[bool, Flag(off="Ask again what was asked before.")] = True
     """Reuse replies to equal requests."""
     concurrency: int = Field(default=64, ge=1)
     """Trials in flight."""
-    task: TaskTable | None = None
+    task: TaskSettings | None = None
+    """A task of your own without a folder."""
     models: dict[str, ModelSpec] = Field(default_factory=dict)
+    """Models by the names that `--solver` and `--proposer` take."""
     limits: Limits = Limits()
+    """Of one trial (docs/runtime.md)."""
     budget: Budget = Budget()
-    adapt: AdaptTable = AdaptTable()
-    evaluate: EvaluateTable = EvaluateTable()
-    propose: ProposeTable = ProposeTable()
-    compare: CompareTable = CompareTable()
+    """Caps on one run (docs/budgets-and-resume.md)."""
+    adapt: AdaptSettings = AdaptSettings()
+    evaluate: EvaluateSettings = EvaluateSettings()
+    propose: ProposeSettings = ProposeSettings()
+    compare: CompareSettings = CompareSettings()
+    compare_proposers: CompareProposersSettings = CompareProposersSettings()
     suites: dict[str, list[str]] = Field(default_factory=dict)
     """Your own sets of tasks, by name, beside those that `tasks list` shows."""
-    sinks: list[Literal["mlflow", "wandb", "trackio", "tensorboard"]] = Field(default_factory=list)
-    """Trackers that are told of every round."""
+    sinks: Annotated[list[Sink], Flag(name="sink")] = Field(default_factory=list)
+    """Trackers that hear of every round; may be given several times."""
 
     @property
     def weights(self) -> Path:
@@ -232,7 +331,7 @@ def _known_keys(table: Any, path: Iterable[int | str]) -> list[str]:
 
 
 def _table_of(annotation: Any) -> Any:
-    """The record inside an annotation such as `TaskTable | None` or `dict[str, ModelSpec]`."""
+    """The record inside an annotation such as `TaskSettings | None` or `dict[str, ModelSpec]`."""
     if isinstance(annotation, type) and (is_dataclass(annotation) or issubclass(annotation, BaseModel)):
         return annotation
     inner = [_table_of(each) for each in getattr(annotation, "__args__", ())]

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from loriner.config import Settings
+from loriner.config import AdaptSettings, Settings
 from loriner.errors import BudgetReached, ConfigError, InfrastructureError, ModelError
-from loriner.evaluation.evaluator import Evaluator, Observer, silent
+from loriner.evaluation.evaluator import Evaluator
+from loriner.events import Observer, silent
 from loriner.harness.contract import from_library, load
 from loriner.models.base import Model
 from loriner.models.cache import CachedModel
@@ -88,7 +89,7 @@ class Workspace:
             temperature=settings.propose.temperature,
             max_tokens=settings.propose.completion_tokens,
             budget=settings.propose.prompt_tokens,
-            shown=Shown(history=wanted.history, traces=wanted.traces, targets=wanted.targets),
+            shown=shown(wanted),
             limits=settings.limits,
         )
         return asking.within(context_of(name, settings.models))
@@ -207,6 +208,13 @@ async def workspace(
             await model.close()
         await runtime.close()
         store.close()
+
+
+def shown(wanted: AdaptSettings) -> Shown:
+    """What the proposer is shown."""
+    if wanted.scores_only:
+        return Shown(history=False, traces=False, targets=False)
+    return Shown(history=wanted.history, traces=wanted.traces, targets=wanted.targets)
 
 
 def task_of(settings: Settings) -> Task:

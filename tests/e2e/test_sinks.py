@@ -12,7 +12,7 @@ import pytest
 
 from guessing import SEED, Words, improving, opened
 from loriner.errors import MissingExtra
-from loriner.evaluation.evaluator import silent
+from loriner.events import silent
 from loriner.report.sinks.base import Open, Sink
 from loriner.report.sinks.telling import MODULES, chosen, sinking
 from loriner.search.adapt import adapt

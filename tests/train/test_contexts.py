@@ -111,7 +111,7 @@ async def test_a_program_too_long_to_show_is_left_out_and_none_is_shown_twice(tm
     states = [*STATES, State(task="sums", harness=padded)]
     said: list[str] = []
     async with laboratory(tmp_path) as lab:
-        quiet = replace(lab, observe=lambda event, **facts: said.append(facts.get("text", "")))
+        quiet = replace(lab, observe=lambda event: said.append(getattr(event, "text", "")))
         plan = DrawPlan(n=12, pool=8, feedback=4, max_prompt_tokens=1100)
         found = await draw(quiet, TASKS, states, plan)
     assert "1 programs are too long to show and left out" in said

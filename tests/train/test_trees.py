@@ -12,6 +12,7 @@ import pytest
 from sums import CRASH, EMPTY, GOOD, HALF, SEED, Solver, Sums, edit, laboratory
 
 from loriner.errors import InfrastructureError
+from loriner.events import Event, Grown
 from loriner.records import Context, Harness
 from loriner.store.database import Store
 from loriner.store.merge import merge
@@ -107,8 +108,8 @@ async def test_time_over_leaves_what_is_grown(tmp_path: Path) -> None:
     solver = Solver()
     async with laboratory(tmp_path, solver) as lab:
 
-        def slower(event: str, /, **facts: object) -> None:
-            solver.delay_s = 60.0 if event == "node" else solver.delay_s
+        def slower(event: Event) -> None:
+            solver.delay_s = 60.0 if isinstance(event, Grown) else solver.delay_s
 
         lab.observe = slower
         grower = Grower(lab=lab, tasks=TASKS, plan=PLAN, offers=shown)

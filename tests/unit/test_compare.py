@@ -49,7 +49,7 @@ def figures(found: Comparison) -> dict[str, Any]:
 
 
 async def test_every_mode_keeps_to_what_the_sequence_used(tmp_path: Path) -> None:
-    _, found = await compared(tmp_path, Terms(n_seeds=2, plan=PLAN), tasks=("words", "more"))
+    _, found = await compared(tmp_path, Terms(seeds=2, plan=PLAN), tasks=("words", "more"))
     assert [(arm.task, arm.mode) for arm, _ in found.arms[:8]] == [
         (task, mode) for task in ("words", "more") for mode in MODES
     ]
@@ -74,7 +74,7 @@ def _solver_calls(episode: Any) -> int:
 
 
 async def test_the_modes_differ_as_their_names_say(tmp_path: Path) -> None:
-    _, found = await compared(tmp_path, Terms(n_seeds=1, plan=PLAN))
+    _, found = await compared(tmp_path, Terms(seeds=1, plan=PLAN))
     arms = {arm.mode: each for arm, each in found.arms if each}
     best = arms["best-of-n"]
     assert best.best is not None and best.oracle is not None
@@ -98,7 +98,7 @@ async def test_the_modes_differ_as_their_names_say(tmp_path: Path) -> None:
 
 
 async def test_a_comparison_that_was_stopped_and_resumed_gives_the_same_tables(tmp_path: Path) -> None:
-    terms = Terms(n_seeds=2, plan=PLAN, modes=("sequential", "independent", "sampling"))
+    terms = Terms(seeds=2, plan=PLAN, modes=("sequential", "independent", "sampling"))
     _, unbroken = await compared(tmp_path / "unbroken", terms)
     with pytest.raises(BudgetReached):
         await compared(tmp_path / "broken", terms, budget={"calls": 90})
@@ -121,7 +121,7 @@ async def test_terms_that_cannot_be_met_are_refused_before_anything_runs(tmp_pat
     entries = [Entry(Words(24), SEED)]
     for terms, words in (
         (Terms(modes=("independent",), plan=PLAN), "--allowance"),
-        (Terms(unit="usd", plan=PLAN), "--no-cache"),
+        (Terms(equal="usd", plan=PLAN), "--no-cache"),
     ):
         with pytest.raises(ConfigError, match=words):
             await compare(place, entries, place.model("solver"), terms, run_id="none")
@@ -131,11 +131,11 @@ async def test_terms_that_cannot_be_met_are_refused_before_anything_runs(tmp_pat
 
 async def test_money_that_is_not_spent_cannot_be_held_equal(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="costs nothing"):
-        await compared(tmp_path, Terms(unit="usd", plan=PLAN, n_seeds=1), cache=False)
+        await compared(tmp_path, Terms(equal="usd", plan=PLAN, seeds=1), cache=False)
 
 
 async def test_an_allowance_can_be_given_and_counted_in_tokens(tmp_path: Path) -> None:
-    terms = Terms(modes=("independent", "sampling"), n_seeds=1, unit="tokens", amount=600, plan=PLAN)
+    terms = Terms(modes=("independent", "sampling"), seeds=1, equal="tokens", allowance=600, plan=PLAN)
     _, found = await compared(tmp_path, terms)
     (independent, sampling) = (each for _, each in found.arms if each)
     assert independent.start.plan["allowance"] == {"unit": "tokens", "amount": 600}

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from loriner.cli import progress
+from loriner.events import RoundBegan
 
 
 async def test_silence_is_told_and_each_time_more_patiently(
@@ -16,7 +17,7 @@ async def test_silence_is_told_and_each_time_more_patiently(
     with progress.watching(0) as observe:
         for _ in range(10):
             await asyncio.sleep(0.05)
-            observe("trial of another kind")
+            observe(RoundBegan(number=1, parent_id=""))
         assert capsys.readouterr().err == ""
         await asyncio.sleep(2.7)
     told = capsys.readouterr().err.splitlines()

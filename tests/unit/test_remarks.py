@@ -9,9 +9,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loriner.events import End, Start
 from loriner.records import Call, Evaluation, Harness, Status, Trial
-from loriner.search.episode import Adaptation, Standing, Stop
-from loriner.search.history import Start
+from loriner.search.episode import Adaptation, Standing
 from loriner.search.remarks import between, remarks
 from loriner.statistics import interval
 
@@ -44,6 +44,7 @@ def episode(
         faults=Counter(),
     )
     start = Start(
+        run_id="",
         task="t",
         solver="s",
         proposer="p",
@@ -63,7 +64,7 @@ def episode(
         seed=standing,
         best=standing,
         rounds=(),
-        stopped=Stop(reason="rounds"),
+        stopped=End(reason="rounds"),
     )
 
 

@@ -6,8 +6,9 @@ import errno
 import signal
 import sys
 import threading
+from collections.abc import Callable
 
-from loriner.cli.globals import hoisted
+from loriner.cli.globals import hoisted, verb
 from loriner.errors import ConfigError, Interrupted, LorinerError, StoreError
 
 _INTERRUPTED = 130
@@ -17,13 +18,18 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs one command and returns its exit code (docs/cli.md)."""
-    from loriner.cli.app import app
+    from loriner.cli.app import app_for
 
-    given = sys.argv[1:] if arguments is None else arguments
+    given = hoisted(sys.argv[1:] if arguments is None else arguments)
     if threading.current_thread() is threading.main_thread():  # being told to end is as good as Ctrl-C
         signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    return exit_code(lambda: app_for(verb(given))(args=given, prog_name="loriner"))
+
+
+def exit_code(command: Callable[[], object]) -> int:
+    """Runs a command, says what stopped it, and returns its exit code."""
     try:
-        app(args=hoisted(given), prog_name="loriner")
+        command()
     except LorinerError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code

@@ -1,36 +1,100 @@
-"""The root command and its verbs."""
+"""The root command and what is below it.
+
+Of a command that is not asked for, only the name and the summary are read: the help of the root must not pay
+for the engine.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from loriner import __version__
-from loriner.cli import (
-    adapting,
-    comparing,
-    diagnosing,
-    evaluating,
-    harnesses,
-    machine,
-    models,
-    proposers,
-    runs,
-    stores,
-    tasks,
-    training,
-)
 from loriner.cli.globals import Globals
 
-app = typer.Typer(
-    name="loriner",
-    help="Adapt a frozen language model to a task by rewriting the program around it.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-)
+COMMANDS = {
+    "demo": "adapting",
+    "adapt": "adapting",
+    "compare": "comparing",
+    "report": "comparing",
+    "ui": "comparing",
+    "compare-proposers": "proposers",
+    "evaluate": "evaluating",
+    "propose": "evaluating",
+    "diagnose": "diagnosing",
+    "doctor": "machine",
+    "init": "machine",
+}
+"""The module of each command."""
+GROUPS = {
+    "tasks": ("tasks", "Tasks: questions with a scorer."),
+    "models": ("models", "Models that can be named, and pinned weights."),
+    "runs": ("runs", "What was run."),
+    "versions": ("harnesses", "The registry: accepted programs and what became of them."),
+    "store": ("stores", "The feedback store."),
+    "train": ("training", "Train a proposer: contexts, teacher data, trees, SFT, GRPO."),
+}
+"""The module of each group of commands, which it calls `app`, and what the group is."""
+ALIASES = {
+    **dict.fromkeys(
+        ("log", "show", "diff", "revert", "take", "tag", "blame", "bisect", "export"), "harnesses"
+    ),
+    "serve": "comparing",
+}
+"""Older spellings, in no help: `loriner log` is `loriner versions log`, `loriner serve` is `loriner ui`."""
+
+
+def app_for(asked: str) -> typer.Typer:
+    """The root command. What is called `asked` below it can be run; the others are only listed."""
+    app = typer.Typer(
+        name="loriner",
+        help="Adapt a frozen language model to a task by rewriting the program around it.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+    )
+    app.callback(epilog="Global options may stand anywhere on the line. Exit codes: docs/cli.md.")(root)
+    for name, module in {**COMMANDS, **ALIASES}.items():
+        function = name.replace("-", "_")
+        command = getattr(_module(module), function) if name == asked else _listed(module, function)
+        app.command(name, hidden=name in ALIASES)(command)
+    for name, (module, about) in GROUPS.items():
+        group = _module(module).app if name == asked else _empty()
+        app.add_typer(group, name=name, help=about, no_args_is_help=True)
+    return app
+
+
+def _module(name: str) -> Any:
+    return import_module(f"loriner.cli.{name}")
+
+
+def _listed(module: str, function: str) -> Callable[[], None]:
+    """Stands for a command in the help of the root."""
+
+    def listed() -> None:
+        raise NotImplementedError("a command that was not asked for")
+
+    listed.__doc__ = summary(module, function)
+    return listed
+
+
+def _empty() -> typer.Typer:
+    """Stands for a group."""
+    group = typer.Typer()
+    group.callback()(lambda: None)
+    return group
+
+
+def summary(module: str, function: str) -> str:
+    """What a command says of itself, read from its source. Empty where it says nothing."""
+    source = Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
+    found = re.search(rf'^def {function}\(.*?"""(.*?)"""', source, re.DOTALL | re.MULTILINE)
+    return found[1] if found else ""
 
 
 def _version(context: typer.Context, asked: bool) -> None:
@@ -44,7 +108,6 @@ def _version(context: typer.Context, asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(epilog="Global options may stand anywhere on the line. Exit codes: docs/cli.md.")
 def root(
     context: typer.Context,
     home: Annotated[Path | None, typer.Option(help="Where all state lives (default .loriner/).")] = None,
@@ -69,15 +132,3 @@ def root(
         offline=True if offline else None,
         verbosity=int(verbose) - int(quiet),
     )
-
-
-for part in (adapting, comparing, proposers, evaluating, harnesses, runs, diagnosing, machine):
-    part.register(app)
-for name, group in (
-    ("models", models.app),
-    ("tasks", tasks.app),
-    ("train", training.app),
-    ("store", stores.app),
-    ("runs", runs.app),
-):
-    app.add_typer(group, name=name)

@@ -11,107 +11,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loriner.cli.adapting import (
-    NoHistory,
-    NoTraces,
-    ScoresOnly,
-    SinkOption,
-    ablations,
-    plan_of,
-)
+from loriner.cli.flags import settled
 from loriner.cli.globals import Globals
-from loriner.cli.spending import (
-    DryRun,
-    MaxCalls,
-    MaxMinutes,
-    MaxTokens,
-    MaxTrials,
-    MaxUsd,
-    NoCache,
-    caps,
-    earlier,
-    print_estimate,
-)
+from loriner.cli.spending import DryRun, earlier, print_estimate
+from loriner.config import Settings
 
 if TYPE_CHECKING:
-    from loriner.config import Settings
     from loriner.search.compare import Entry, Terms
     from loriner.search.estimate import Estimate
     from loriner.tasks.base import Task
     from loriner.workspace import Workspace
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(compare)
-    app.command()(report)
-    app.command()(serve)
-
-
+@settled("compare", "adapt", "sinks", "budget", "cache", "allow_reduced", without=("adapt.task",))
 def compare(
-    context: typer.Context,
-    tasks: Annotated[
-        list[str] | None, typer.Argument(help="Tasks, or a suite: rg-train, rg-hard, one of loriner.toml.")
-    ] = None,
-    modes: Annotated[
-        str | None, typer.Option(help="Of sequential,independent,best-of-n,sampling; default all.")
-    ] = None,
-    seeds: Annotated[int | None, typer.Option(help="Repetitions with other samples.")] = None,
-    equal: Annotated[str | None, typer.Option(help="What is held equal: calls, tokens or usd.")] = None,
-    allowance: Annotated[
-        float | None, typer.Option(help="So much of it for each search; default: what sequential used.")
-    ] = None,
-    solver: Annotated[str | None, typer.Option(help="The frozen model that answers.")] = None,
-    proposer: Annotated[
-        str | None, typer.Option(help="`catalogue`, or the model that writes revisions.")
-    ] = None,
-    harness: Annotated[str | None, typer.Option(help="Start from a version, library:NAME or a file.")] = None,
-    rounds: Annotated[int | None, typer.Option(help="Rounds of sequential.")] = None,
-    candidates: Annotated[int | None, typer.Option("-k", "--candidates", help="Completions a round.")] = None,
-    feedback: Annotated[int | None, typer.Option(help="Questions shown to the proposer.")] = None,
-    grade: Annotated[int | None, typer.Option(help="Questions that decide.")] = None,
-    test: Annotated[int | None, typer.Option(help="Sealed questions.")] = None,
-    no_history: NoHistory = False,
-    no_traces: NoTraces = False,
-    scores_only: ScoresOnly = False,
-    sinks: SinkOption = None,
-    max_usd: MaxUsd = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    max_trials: MaxTrials = None,
-    max_minutes: MaxMinutes = None,
-    no_cache: NoCache = False,
+    given: Globals,
+    settings: Settings,
     dry_run: DryRun = False,
     resume: Annotated[str | None, typer.Option(help="Go on with a comparison that was stopped.")] = None,
-    allow_reduced: Annotated[
-        bool, typer.Option("--allow-reduced", help="Accept a sandbox below level 2.")
-    ] = False,
 ) -> None:
-    """Sets ways to spend the same number of calls against each other, with paired intervals."""
-    given: Globals = context.obj
-    settings = given.settings(
-        allow_reduced=True if allow_reduced else None,
-        cache=False if no_cache else None,
-        compare={
-            "tasks": tasks or None,
-            "modes": modes.split(",") if modes else None,
-            "seeds": seeds,
-            "equal": equal,
-            "allowance": allowance,
-        },
-        adapt={
-            "solver": solver,
-            "proposer": proposer,
-            "harness": harness,
-            "rounds": rounds,
-            "candidates": candidates,
-            "feedback": feedback,
-            "grade": grade,
-            "test": test,
-            **ablations(no_history, no_traces, scores_only),
-        },
-        sinks=sinks or None,
-        budget=caps(max_usd, max_calls, max_tokens, max_trials, max_minutes),
-    )
+    """Compares search modes at equal cost, with paired confidence intervals."""
     settings = earlier(settings, "compare", resume, None)
     if dry_run:
         print_estimate(given, asyncio.run(_estimate(settings)))
@@ -138,27 +57,21 @@ def _expected(settings: Settings, terms: Terms, tasks: Sequence[Task]) -> Estima
 
     terms.require_fair(cached=settings.cache)
     episodes = [of_adaptation(settings, task, terms.plan) for task in tasks]
-    found = of_comparison(episodes, n_arms=len(terms.modes) * terms.n_seeds)
+    found = of_comparison(episodes, n_arms=len(terms.modes) * terms.seeds)
     hopeless = terms.never_tells(tasks)
     return replace(found, warnings=(hopeless, *found.warnings)) if hopeless else found
 
 
 def _terms(settings: Settings) -> Terms:
     from loriner.search.compare import Terms
+    from loriner.search.episode import Plan
 
-    wanted = settings.compare
-    return Terms(
-        modes=tuple(dict.fromkeys(wanted.modes)),
-        n_seeds=wanted.seeds,
-        unit=wanted.equal,
-        amount=wanted.allowance,
-        temperature=wanted.temperature,
-        plan=plan_of(settings.adapt),
-    )
+    return Terms.of(settings.compare, plan=Plan.of(settings.adapt))
 
 
 async def _compare(settings: Settings, given: Globals, resume: str | None) -> str:
     from loriner.cli.progress import watching
+    from loriner.events import Note
     from loriner.report.sinks.telling import chosen, sinking
     from loriner.runtime.levels import NEEDED
     from loriner.search.compare import compare as run_comparison
@@ -174,7 +87,7 @@ async def _compare(settings: Settings, given: Globals, resume: str | None) -> st
                 watch = stack.enter_context(watching(given.verbosity))
                 observe = stack.enter_context(sinking(sinks, run_id, watch, home=settings.home))
                 names = ", ".join(each.task.name for each in entries)
-                observe("note", text=f"run {run_id}: {names}, solver {solver.name} (frozen)")
+                observe(Note(text=f"run {run_id}: {names}, solver {solver.name} (frozen)"))
                 await run_comparison(opened, entries, solver, terms, run_id=run_id, observe=observe)
                 summary |= {"task": names}
         finally:
@@ -247,7 +160,7 @@ def report(
     typer.echo(f"{page.verdict}\nwrote {out}")
 
 
-def serve(
+def ui(
     context: typer.Context,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
 ) -> None:
@@ -261,3 +174,6 @@ def serve(
 
 def _say(text: str) -> None:
     typer.echo(text)
+
+
+serve = ui

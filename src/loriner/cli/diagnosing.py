@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from loriner.tasks.base import Task
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(diagnose)
-
-
 def diagnose(
     context: typer.Context,
     run: Annotated[str, typer.Argument(help="A run id, or its beginning.")],

@@ -8,8 +8,9 @@ from typing import Any
 
 import typer
 
+from loriner.events import End
 from loriner.records import Evaluation, Harness, Rollout, Trial, Usage
-from loriner.search.episode import Adaptation, Attempt, Standing, Stop
+from loriner.search.episode import Adaptation, Attempt, Standing
 from loriner.search.remarks import remarks
 from loriner.statistics import Interval, interval
 from loriner.store.runs import RunRow
@@ -99,7 +100,7 @@ def adaptation(episode: Adaptation, solver: str, spent: Usage) -> dict[str, Any]
     }
 
 
-def stop(each: Stop) -> dict[str, Any]:
+def stop(each: End) -> dict[str, Any]:
     """Why a search ended, and what a cap kept from being scored."""
     return {"reason": each.reason, "why": each.why, "missing": list(each.missing)}
 

@@ -8,67 +8,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from loriner.cli.flags import settled
 from loriner.cli.globals import Globals
-from loriner.cli.spending import (
-    DryRun,
-    MaxCalls,
-    MaxMinutes,
-    MaxTokens,
-    MaxTrials,
-    MaxUsd,
-    NoCache,
-    Replay,
-    Resume,
-    caps,
-    earlier,
-    print_estimate,
-    require_writable,
-)
+from loriner.cli.spending import DryRun, Replay, Resume, earlier, print_estimate, require_writable
+from loriner.config import Settings
 
 if TYPE_CHECKING:
-    from loriner.config import Settings
     from loriner.search.board import Board
     from loriner.search.scoreboard import Scoreboard
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(evaluate)
-    app.command()(propose)
-
-
-TaskArgument = Annotated[
-    str | None, typer.Argument(help="A task name, rg:FAMILY, or a task folder; default: from loriner.toml.")
-]
-TasksArgument = Annotated[
-    str | None, typer.Argument(help="As for adapt; or a suite; or several, with commas between them.")
-]
-SolverOption = Annotated[str | None, typer.Option(help="The frozen model that answers.")]
-HarnessOption = Annotated[str | None, typer.Option(help="A version, library:NAME or a file.")]
-
-
+@settled("evaluate", "adapt.solver", "budget", "cache")
 def evaluate(
-    context: typer.Context,
-    task: TasksArgument = None,
-    solver: SolverOption = None,
-    harness: Annotated[
-        list[str] | None,
-        typer.Option(help="As for adapt, or `library` for all of it; may be given several times."),
-    ] = None,
-    split: Annotated[str | None, typer.Option(help="feedback, grade (default) or test.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Questions of a task at most.")] = None,
-    samples: Annotated[int | None, typer.Option(min=1, help="Trials of each question.")] = None,
+    given: Globals,
+    settings: Settings,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Also write the table there, as Markdown.")
     ] = None,
     fail_under: Annotated[
         float | None, typer.Option(help="Exit 1 unless every mean is at least this.")
     ] = None,
-    max_usd: MaxUsd = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    max_trials: MaxTrials = None,
-    max_minutes: MaxMinutes = None,
-    no_cache: NoCache = False,
     dry_run: DryRun = False,
     resume: Resume = None,
     replay: Replay = None,
@@ -77,21 +36,8 @@ def evaluate(
     from loriner.cli import scoreboard
     from loriner.config import changed
     from loriner.search.board import asked_for, estimate
-    from loriner.tasks.splits import split_named
 
-    given: Globals = context.obj
-    settings = given.settings(
-        cache=False if no_cache else None,
-        adapt={"solver": solver},
-        evaluate={
-            "suite": task,
-            "harnesses": harness,
-            "split": None if split is None else split_named(split),
-            "limit": limit,
-            "samples": samples,
-        },
-        budget=caps(max_usd, max_calls, max_tokens, max_trials, max_minutes),
-    )
+    harness = given.flags.get("evaluate", {}).get("harnesses")
     settings = earlier(settings, "evaluate", resume, replay)
     if replay is not None and harness:
         settings = changed(settings, evaluate={"harnesses": harness})
@@ -123,27 +69,19 @@ async def _fill(settings: Settings, given: Globals, board: Board, **earlier: Any
             return await fill(opened, board, observe, **earlier)
 
 
+@settled(*(f"adapt.{each}" for each in ("task", "solver", "proposer", "harness", "candidates", "feedback")))
 def propose(
-    context: typer.Context,
-    task: TaskArgument = None,
-    solver: SolverOption = None,
-    proposer: Annotated[str | None, typer.Option(help="`catalogue`, or a model.")] = None,
-    harness: HarnessOption = None,
-    candidates: Annotated[int, typer.Option("-k", "--candidates", min=1, help="Completions.")] = 1,
-    feedback: Annotated[int | None, typer.Option(help="Questions shown to the proposer.")] = None,
+    given: Globals,
+    settings: Settings,
     print_prompt: Annotated[
         bool, typer.Option("--print-prompt", help="Print what the proposer reads.")
     ] = False,
 ) -> None:
     """Shows what a proposer would change, and whether the edits apply; grades nothing."""
-    given: Globals = context.obj
-    settings = given.settings(
-        adapt={"task": task, "solver": solver, "proposer": proposer, "harness": harness, "feedback": feedback}
-    )
-    asyncio.run(_propose(settings, given, candidates, print_prompt))
+    asyncio.run(_propose(settings, given, print_prompt))
 
 
-async def _propose(settings: Settings, given: Globals, k: int, print_prompt: bool) -> None:
+async def _propose(settings: Settings, given: Globals, print_prompt: bool) -> None:
     from loriner.cli import documents, render
     from loriner.cli.progress import watching
     from loriner.propose.context import brief_of, make_context
@@ -166,7 +104,7 @@ async def _propose(settings: Settings, given: Globals, k: int, print_prompt: boo
                 )
                 if print_prompt:
                     render.prompt(opened.asking(wanted.proposer).read(seen))
-                rollouts = [await write(proposer, seen, index) for index in range(k)]
+                rollouts = [await write(proposer, seen, index) for index in range(wanted.candidates)]
                 for each in rollouts:
                     await opened.store.add_rollout(run_id, each)
                 summary |= {

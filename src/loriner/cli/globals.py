@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +58,8 @@ class Globals:
     offline: bool | None
     verbosity: int
     """-1 quiet, 0, 1 verbose."""
+    flags: Mapping[str, Any] = field(default_factory=dict)
+    """The settings that were given as options of the command, nested as in `loriner.toml`."""
 
     def settings(self, **flags: Any) -> Settings:
         """The settings with the file, the environment, `--set` and the given flags laid over the defaults.

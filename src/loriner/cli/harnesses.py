@@ -16,12 +16,9 @@ if TYPE_CHECKING:
     from loriner.records import Harness
     from loriner.store.registry import Registry
 
+app = typer.Typer()
+
 VersionArgument = Annotated[str, typer.Argument(help="A version (id, tag, branch), library:NAME or a file.")]
-
-
-def register(app: typer.Typer) -> None:
-    for verb in (log, show, diff, revert, take, tag, blame, bisect, export):
-        app.command()(verb)
 
 
 def _harness(given: Globals, name: str) -> Harness:
@@ -43,6 +40,7 @@ def _registry(given: Globals) -> Iterator[Registry]:
     yield Registry.open(home)
 
 
+@app.command()
 def log(context: typer.Context, task: Annotated[str, typer.Argument(help="A task's name.")]) -> None:
     """The versions of a task, newest first."""
     from loriner.cli import documents, render
@@ -60,6 +58,7 @@ def log(context: typer.Context, task: Annotated[str, typer.Argument(help="A task
     render.table(f"Versions of {task}", ["commit", "harness", "round", "score", "what", "when"], rows)
 
 
+@app.command()
 def show(context: typer.Context, harness: VersionArgument) -> None:
     """The source of a harness."""
     from loriner.cli import documents
@@ -72,6 +71,7 @@ def show(context: typer.Context, harness: VersionArgument) -> None:
         typer.echo(found.source, nl=False)
 
 
+@app.command()
 def diff(context: typer.Context, old: VersionArgument, new: VersionArgument) -> None:
     """What changed from one harness to another, with how its structure grew."""
     from loriner.cli import documents, render
@@ -94,6 +94,7 @@ def diff(context: typer.Context, old: VersionArgument, new: VersionArgument) -> 
         typer.echo(f"Structure: {growth.label}")
 
 
+@app.command()
 def revert(
     context: typer.Context,
     task: Annotated[str, typer.Argument(help="A task's name.")],
@@ -111,6 +112,7 @@ def revert(
         typer.echo(f"{task} is at {commit[:10]}, with the source of {version}")
 
 
+@app.command()
 def take(context: typer.Context, task: Annotated[str, typer.Argument(help="A task's name.")]) -> None:
     """Makes the candidate that led and was not confirmed the best version of its task, on your word."""
     from loriner.cli import documents
@@ -124,6 +126,7 @@ def take(context: typer.Context, task: Annotated[str, typer.Argument(help="A tas
         typer.echo(f"best/{task} is {commit[:10]}, which was candidate/{task}")
 
 
+@app.command()
 def tag(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="The tag.")],
@@ -141,6 +144,7 @@ def tag(
         typer.echo(f"{name} is {commit[:10]}")
 
 
+@app.command()
 def blame(context: typer.Context, version: Annotated[str, typer.Argument(help="A version.")]) -> None:
     """For each line: the version that brought it, and the change in score it came with."""
     from loriner.cli import documents
@@ -158,6 +162,7 @@ def blame(context: typer.Context, version: Annotated[str, typer.Argument(help="A
         typer.echo(f"{each.entry.sha[:8]} round {each.entry.round:<3} {change:>6} | {each.text}")
 
 
+@app.command()
 def bisect(
     context: typer.Context,
     run: Annotated[str, typer.Argument(help="A run of adapt.")],
@@ -186,6 +191,7 @@ def bisect(
     typer.echo(f"wrong from {wrong[:10]} on" if wrong else "right at the end")
 
 
+@app.command()
 def export(
     context: typer.Context,
     harness: VersionArgument,
@@ -245,11 +251,11 @@ def _examples(given: Globals, version: str, name: str | None) -> list[tuple[str,
 
 def _settings(given: Globals, version: str, task: str | None) -> Settings:
     """The settings with the task called `task`; else those of the run that made the version."""
-    from loriner.config import AdaptTable, Settings, changed
+    from loriner.config import AdaptSettings, Settings, changed
 
     settings = given.settings()
     if task is not None:
-        return settings.model_copy(update={"task": None, "adapt": AdaptTable(task=task)})
+        return settings.model_copy(update={"task": None, "adapt": AdaptSettings(task=task)})
     with given.store() as store, _registry(given) as registry:
         run = store.run(registry.resolve(version).run)
     return changed(Settings.model_validate(run.config), home=settings.home)

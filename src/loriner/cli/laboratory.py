@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import typer
 
 from loriner.cli.globals import Globals
-from loriner.evaluation.evaluator import Evaluator, silent
+from loriner.evaluation.evaluator import Evaluator
+from loriner.events import Event, Note, Observer, silent
 from loriner.runtime.levels import NEEDED
 from loriner.seeding import derive
 from loriner.tasks.base import Task
@@ -80,11 +80,11 @@ def tell(given: Globals, text: str) -> None:
         typer.echo(text, err=True)
 
 
-def _notes(given: Globals) -> Any:
+def _notes(given: Globals) -> Observer:
     """An observer of what is worth a line where thousands of trials run."""
 
-    def observe(event: str, /, **facts: Any) -> None:
-        if event == "note":
-            tell(given, facts["text"])
+    def observe(event: Event, /) -> None:
+        if isinstance(event, Note):
+            tell(given, event.text)
 
     return silent if given.verbosity < 0 else observe

@@ -34,24 +34,23 @@ candidates = 2
 """
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(doctor)
-    app.command()(init)
-
-
 def init(
     context: typer.Context,
     task: Annotated[str, typer.Option(help="The task to adapt to.")] = "rg:count_primes",
     solver: Annotated[str, typer.Option(help="The frozen model.")] = "qwen2.5-coder-0.5b",
+    whole: Annotated[
+        bool, typer.Option("--all", help="Write every setting, with its default and what it is.")
+    ] = False,
 ) -> None:
     """Writes loriner.toml here."""
     from loriner.config import FILE_NAME
+    from loriner.described import as_toml
 
     given: Globals = context.obj
     path = given.config or Path(FILE_NAME)
     if path.exists():
         raise ConfigError(f"{path} is there already; remove it, or name another with --config")
-    path.write_text(TEMPLATE.format(task=task, solver=solver), encoding="utf-8")
+    path.write_text(as_toml() if whole else TEMPLATE.format(task=task, solver=solver), encoding="utf-8")
     typer.echo(f"wrote {path}\nnext: loriner tasks check {task} && loriner adapt")
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from loriner.config import Settings
     from loriner.models.pull import Progress
 
-app = typer.Typer(help="Models that can be named, and pinned weights.", no_args_is_help=True)
+app = typer.Typer()
 
 
 @app.command("list")

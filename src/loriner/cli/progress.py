@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -24,8 +23,20 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from loriner.cli.work import N_TIMED, Work, in_words, revision_name
-from loriner.evaluation.evaluator import Observer, silent
+from loriner.cli.work import N_TIMED, Work, in_words, title
+from loriner.events import (
+    Arm,
+    Attempt,
+    End,
+    Event,
+    Note,
+    Observer,
+    Proposed,
+    Round,
+    Start,
+    TrialDone,
+    silent,
+)
 
 LINE_EVERY_S = 10.0
 SILENCE_S = 15.0
@@ -57,10 +68,10 @@ def _heard(observe: Observer, say: Callable[[str], None]) -> Iterator[Observer]:
     """The observer; meanwhile it is said when it has heard nothing for long."""
     last = time.monotonic()
 
-    def heard(event: str, /, **facts: Any) -> None:
+    def heard(event: Event, /) -> None:
         nonlocal last
         last = time.monotonic()
-        observe(event, **facts)
+        observe(event)
 
     async def wait() -> None:
         most = SILENCE_S
@@ -101,36 +112,37 @@ class _Told:
     """The words for each event; the subclasses say where they go."""
 
     def __init__(self) -> None:
-        self.label = ""
-        """Which arm of a comparison was told of last."""
+        self.in_arm = False
+        """Whether the episode is an arm of a comparison."""
         self.work = Work()
 
     def say(self, text: str) -> None:
         raise NotImplementedError
 
-    def __call__(self, event: str, /, **facts: Any) -> None:
-        if (label := facts.get("label", self.label)) != self.label:
-            self.label = label
-            self.say(f"{label}:")
-        self.work.heard(event, facts)
-        if event == "start":
-            self._start("" if self.label else f"run {facts['run_id']}: ", facts["start"])
-        elif event == "rollout" and facts["rollout"].failure is not None:
-            failure = facts["rollout"].failure
-            self.say(f"edit refused: {failure.code}: {failure.message.splitlines()[0]}")
-        elif event == "round":
-            self.say(_of_round(facts["round"]))
-        elif event == "note":
-            self.say(facts["text"])
-        elif event == "stopped":
-            self.say(f"search ended: {facts['stop']}; now the sealed questions")
-        elif event == "trial" and (minutes := self.work.first_minutes()) is not None:
-            self.say(f"about {in_words(minutes)} at most, by the first {N_TIMED} trials")
+    def __call__(self, event: Event, /) -> None:
+        self.work.heard(event)
+        match event:
+            case Arm():
+                self.in_arm = True
+                self.say(f"{event}:")
+            case Start():
+                self._start(event)
+            case Proposed(rollout=rollout) if (failure := rollout.failure) is not None:
+                self.say(f"edit refused: {failure.code}: {failure.message.splitlines()[0]}")
+            case Round():
+                self.say(_of_round(event))
+            case Note():
+                self.say(event.text)
+            case End():
+                self.say(f"search ended: {event}; now the sealed questions")
+            case TrialDone() if (minutes := self.work.first_minutes()) is not None:
+                self.say(f"about {in_words(minutes)} at most, by the first {N_TIMED} trials")
 
-    def _start(self, run: str, start: Any) -> None:
+    def _start(self, start: Start) -> None:
         """Says what the run is; an arm is not named, since it is its comparison that can be resumed."""
         plan, n, course = start.plan, start.n_questions, self.work.course
         assert course is not None
+        run = "" if self.in_arm else f"run {start.run_id}: "
         self.say(f"{run}{start.task}, solver {start.solver} (frozen), proposer {start.proposer}")
         self.say(
             f"plan: {_n(plan['rounds'], 'round')} of {_n(plan['candidates'], 'candidate')} at most, rule "
@@ -151,20 +163,18 @@ def _n(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _of_round(made: Any) -> str:
+def _of_round(made: Round) -> str:
     """What a round tried, in its order, and what became of each."""
     tried = "; ".join(map(_of_attempt, made.attempts)) or "no candidate"
     now = "?" if made.grade is None else f"{made.grade:.2f}"
     return f"round {made.number}: {tried}. The current program has {now}"
 
 
-def _of_attempt(attempt: Any) -> str:
-    name, failure = revision_name(attempt.rollout), attempt.rollout.failure
-    if failure is not None:
-        return f"refused as {failure.code}"
-    mean = None if attempt.grade is None else attempt.grade.mean_score
-    reason = "another led" if attempt.decision is None else attempt.decision.reason
-    return f"{name!r} {'?' if mean is None else format(mean, '.2f')} ({reason})"
+def _of_attempt(each: Attempt) -> str:
+    if each.code:
+        return f"refused as {each.code}"
+    mean = "?" if each.after is None else f"{each.after:.2f}"
+    return f"{title(each.note)!r} {mean} ({each.reason or 'another led'})"
 
 
 class _Lines(_Told):
@@ -177,9 +187,9 @@ class _Lines(_Told):
     def say(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
-    def __call__(self, event: str, /, **facts: Any) -> None:
-        super().__call__(event, **facts)
-        if event == "trial" and time.monotonic() - self.last > LINE_EVERY_S:
+    def __call__(self, event: Event, /) -> None:
+        super().__call__(event)
+        if isinstance(event, TrialDone) and time.monotonic() - self.last > LINE_EVERY_S:
             self.last = time.monotonic()
             done, asked = self.work.count
             self.say(", ".join(filter(None, [f"{self.line()}  {done}/{asked} trials", self.left()])))
@@ -201,9 +211,9 @@ class _Bars(_Told):
     def say(self, text: str) -> None:
         self.progress.console.print(text, markup=False, highlight=False)
 
-    def __call__(self, event: str, /, **facts: Any) -> None:
-        super().__call__(event, **facts)
-        if event != "trial":
+    def __call__(self, event: Event, /) -> None:
+        super().__call__(event)
+        if not isinstance(event, TrialDone):
             return
         if self.bar is None:
             self.bar = self.progress.add_task("", left="")

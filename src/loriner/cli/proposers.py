@@ -7,11 +7,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from loriner.cli.flags import settled
 from loriner.cli.globals import Globals
+from loriner.config import Settings
 
 if TYPE_CHECKING:
     from loriner.cli.laboratory import Laboratory
@@ -21,29 +23,18 @@ if TYPE_CHECKING:
     from loriner.train.settings import ContextsTable
 
 
-def register(root: typer.Typer) -> None:
-    root.command("compare-proposers")(compare_proposers)
-
-
-def compare_proposers(
-    context: typer.Context,
-    suite: Annotated[
-        str, typer.Argument(help="Suites and tasks, separated by commas, or frozen contexts (FILE.jsonl).")
-    ],
-    proposers: Annotated[str, typer.Option(help="Comma-separated NAME=MODEL, or `catalogue`.")],
-    solver: Annotated[str, typer.Option(help="The frozen model that answers.")],
-    per_task: Annotated[int, typer.Option(min=1, help="Contexts of each task.")] = 2,
-    completions: Annotated[int, typer.Option("-k", "--completions", min=1, help="In each context.")] = 4,
-    grade: Annotated[int, typer.Option(min=1, help="Questions that score a completion.")] = 16,
-    setting: Annotated[str, typer.Option(help="canonical, varied or both.")] = "canonical",
-    out: Annotated[Path, typer.Option(help="Where contexts and samples are kept.")] = Path("comparison"),
-) -> None:
+@settled("compare_proposers", "adapt.solver")
+def compare_proposers(given: Globals, settings: Settings) -> None:
     """Has each proposer revise the same programs once, and scores it: score, validity, best of k."""
     from loriner.cli import documents
+    from loriner.workspace import named
 
-    given: Globals = context.obj
-    table = _table(given, suite, setting, per_task, grade)
-    found = asyncio.run(_compare(given, suite, table, solver, _named(proposers), completions, out))
+    wanted = settings.compare_proposers
+    suite, out = named(wanted.suite, "suite", "SUITE"), wanted.out
+    solver = named(settings.adapt.solver, "solver", "--solver")
+    table = _table(given, suite, wanted.setting, wanted.per_task, wanted.grade)
+    models = _named(wanted.proposers)
+    found = asyncio.run(_compare(given, suite, table, solver, models, wanted.completions, out))
     (out / "comparison.json").write_text(json.dumps(found, indent=2), encoding="utf-8")
     if given.json:
         documents.emit(found)
@@ -51,15 +42,19 @@ def compare_proposers(
         _print(found)
 
 
-def _named(text: str) -> dict[str, str]:
+def _named(given: Sequence[str]) -> dict[str, str]:
     from loriner.errors import ConfigError
 
     named: dict[str, str] = {}
-    for each in text.split(","):
-        name, _, model = each.strip().partition("=")
+    for each in given:
+        name, _, model = each.partition("=")
         if not name or name in named:
-            raise ConfigError(f"--proposers {text}: expected distinct NAME=MODEL, separated by commas")
+            raise ConfigError(
+                f"--proposers {','.join(given)}: expected distinct NAME=MODEL, separated by commas"
+            )
         named[name] = model or name
+    if not named:
+        raise ConfigError("no proposer: give --proposers NAME=MODEL, or set proposers in [compare_proposers]")
     return named
 
 
@@ -144,9 +139,11 @@ async def _compare(
 
 def _settings_of_samples(given: Globals) -> dict[str, Any]:
     """The settings that samples depend on, beside solver, proposer and contexts."""
+    from loriner.workspace import shown
+
     settings = given.settings()
-    shown = settings.adapt.model_dump(mode="json", include={"history", "traces", "targets"})
-    return {"seed": settings.seed, **settings.propose.model_dump(mode="json"), **shown}
+    seen = asdict(shown(settings.adapt))
+    return {"seed": settings.seed, **settings.propose.model_dump(mode="json"), **seen}
 
 
 async def _exercises(

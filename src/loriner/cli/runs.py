@@ -14,12 +14,8 @@ if TYPE_CHECKING:
     from loriner.records import Usage
     from loriner.store.runs import RunRow
 
-app = typer.Typer(help="What was run.", no_args_is_help=True)
+app = typer.Typer()
 app.command()(watch)
-
-
-def register(root: typer.Typer) -> None:
-    """Nothing at the root: `runs` is a group."""
 
 
 @app.command("list")

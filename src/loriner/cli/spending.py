@@ -13,24 +13,11 @@ if TYPE_CHECKING:
     from loriner.config import Settings
     from loriner.search.estimate import Estimate, Range
 
-MaxUsd = Annotated[float | None, typer.Option(min=0, help="Stop before this is spent.")]
-MaxCalls = Annotated[int | None, typer.Option(min=1, help="Model calls at most.")]
-MaxTokens = Annotated[int | None, typer.Option(min=1, help="Tokens at most, both ways.")]
-MaxTrials = Annotated[int | None, typer.Option(min=1, help="Trials at most.")]
-MaxMinutes = Annotated[float | None, typer.Option(min=0, help="Minutes at most.")]
 Resume = Annotated[str | None, typer.Option(help="Go on with a run that was stopped.")]
 Replay = Annotated[
     str | None, typer.Option(help="Do a run again from its recorded calls; no model is asked.")
 ]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Ask again what was asked before.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what it would take, and stop.")]
-
-
-def caps(
-    usd: float | None, calls: int | None, tokens: int | None, trials: int | None, minutes: float | None
-) -> dict[str, float | None]:
-    """The `--max-…` options as settings."""
-    return {"usd": usd, "calls": calls, "tokens": tokens, "trials": trials, "minutes": minutes}
 
 
 def earlier(

@@ -10,7 +10,7 @@ import typer
 from loriner.cli.globals import Globals
 from loriner.errors import StoreError
 
-app = typer.Typer(help="The feedback store.", no_args_is_help=True)
+app = typer.Typer()
 
 
 @app.command()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from loriner.tasks.base import Task
     from loriner.tasks.check import TaskReport
 
-app = typer.Typer(help="Tasks: questions with a scorer.", no_args_is_help=True)
+app = typer.Typer()
 freezing.register(app)
 
 TaskArgument = Annotated[str, typer.Argument(help="A task name, rg:FAMILY, or a task folder.")]

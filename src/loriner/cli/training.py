@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from loriner.train.settings import TrainConfig
     from loriner.train.teacher import Lesson, TeachPlan
 
-app = typer.Typer(help="Train a proposer: contexts, teacher data, trees, SFT, GRPO.", no_args_is_help=True)
+app = typer.Typer()
 
 ConfigArgument = Annotated[Path, typer.Argument(metavar="CONFIG", help="A training file, as in configs/.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what it would take, and stop.")]

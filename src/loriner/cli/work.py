@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from loriner.search.course import Course
+from loriner.events import End, Evaluating, Event, Proposed, Round, Start, TrialDone
+from loriner.records import Trial
+from loriner.search.course import Course
+from loriner.search.episode import planned
 
 NAME_LENGTH = 40
 N_TIMED = 3
@@ -40,27 +41,26 @@ class Work:
     started: float = 0.0
     arrivals: list[float] = field(default_factory=list)
 
-    def heard(self, event: str, facts: Any) -> None:
+    def heard(self, event: Event) -> None:
         """Takes note of an event."""
-        if event == "start":
-            self._begin(facts["start"])
-        elif event == "rollout" and facts["rollout"].candidate is not None:
-            self.names.setdefault(facts["rollout"].candidate.id, revision_name(facts["rollout"]))
-        elif event == "evaluating" and facts["n_missing"]:
-            self.started = self.started or self.clock()
-            self.counts[facts["purpose"], facts["harness"].id] = [0, facts["n_missing"]]
-        elif event == "trial":
-            self._step(facts["purpose"], facts["trial"])
-        elif event == "round":
-            self.n_rounds = facts["round"].number
-            self._mark()
-        elif event == "stopped" and self.course is not None:
-            self.left, self.course = self.course.ending(2, 0), None
+        match event:
+            case Start():
+                self._begin(event)
+            case Proposed(rollout=rollout) if rollout.candidate is not None:
+                note = rollout.revision.note if rollout.revision else ""
+                self.names.setdefault(rollout.candidate.id, title(note))
+            case Evaluating() if event.n_missing:
+                self.started = self.started or self.clock()
+                self.counts[event.purpose, event.harness_id] = [0, event.n_missing]
+            case TrialDone():
+                self._step(event.purpose, event.trial)
+            case Round():
+                self.n_rounds = event.number
+                self._mark()
+            case End() if self.course is not None:
+                self.left, self.course = self.course.ending(2, 0), None
 
-    def _begin(self, start: Any) -> None:
-        from loriner.search.course import Course
-        from loriner.search.episode import planned
-
+    def _begin(self, start: Start) -> None:
         self.names = {start.harness_id: "seed"}
         self.course = Course(planned(start.plan), start.n_questions)
         self.started = self.clock()
@@ -73,7 +73,7 @@ class Work:
         if self.course is not None:
             self.left = self.course.ahead(self.course.plan.rounds - self.n_rounds)
 
-    def _step(self, purpose: str, trial: Any) -> None:
+    def _step(self, purpose: str, trial: Trial) -> None:
         self.now = purpose, trial.harness_id
         counts = self.counts.setdefault(self.now, [0, 1])
         counts[0] += 1
@@ -116,10 +116,9 @@ class Work:
         return (self.left + N_TIMED) * took / (N_TIMED if one_by_one else N_AT_ONCE) / 60
 
 
-def revision_name(rollout: Any) -> str:
+def title(note: str) -> str:
     """The first line of a revision's note, shortened."""
-    note = rollout.revision.note.strip() if rollout.revision else ""
-    first = note.splitlines()[0].strip() if note else "(no words)"
+    first = note.strip().splitlines()[0].strip() if note.strip() else "(no words)"
     return first if len(first) <= NAME_LENGTH else first[: NAME_LENGTH - 1].rstrip() + "…"
 
 

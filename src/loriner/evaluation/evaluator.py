@@ -13,10 +13,11 @@ from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from loriner.errors import BudgetReached, InfrastructureError, ModelError, PromptRefused, TaskError
 from loriner.evaluation.examples import examples_tool, feedback_examples
+from loriner.events import Evaluating, Note, Observer, TrialDone, silent
 from loriner.models.base import Model, ModelRequest, call_of, request_of
 from loriner.models.meter import Meter
 from loriner.records import Call, Evaluation, Harness, Question, Score, Status, Trial
@@ -37,14 +38,6 @@ MAX_INFRA_ERRORS = 10
 INFRA_TRIES = 2
 N_PROBES = 3
 """Questions run first: a program that cannot even be loaded for them is not run on the others."""
-
-
-class Observer(Protocol):
-    def __call__(self, event: str, /, **facts: Any) -> None: ...
-
-
-def silent(event: str, /, **facts: Any) -> None:
-    """An observer that looks away."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -150,7 +143,7 @@ class Evaluator:
             )
         self._held.add(task.name)
         if "tools" in now and (lacking := hiding.lack()):
-            self.observe("note", text=f"{task.name}: {lacking}")
+            self.observe(Note(text=f"{task.name}: {lacking}"))
         if not noted:
             await self.store.add_event(self.run_id, "task", {"task": task.name, "digests": now})
 
@@ -191,9 +184,14 @@ class _Batch:
         missing = [
             (question, sample) for question, sample in wanted if (question.id, sample) not in self.done
         ]
-        self.lab.observe(
-            "evaluating", purpose=self.purpose, harness=self.harness, n=len(wanted), n_missing=len(missing)
+        began = Evaluating(
+            task=self.task.name,
+            harness_id=self.harness.id,
+            purpose=self.purpose,
+            n=len(wanted),
+            n_missing=len(missing),
         )
+        self.lab.observe(began)
         started = time.monotonic()
         async with together() as group:
             if self.lab.store.harness(self.harness.id) is None:
@@ -214,7 +212,7 @@ class _Batch:
         if self.scorer_said:
             n, first = len(self.scorer_said), self.scorer_said[0]
             failed = f"the scorer failed on {n} of {len(missing)} answers, which score 0: {first}"
-            self.lab.observe("note", text=f"{self.task.name}: {failed}")
+            self.lab.observe(Note(text=f"{self.task.name}: {failed}"))
         if missing:
             facts = {
                 "harness": self.harness.id,
@@ -272,7 +270,7 @@ class _Batch:
         if self.n_unknown == 0:
             self.probed.set()
         await self.lab.store.add_trial(self.lab.run_id, self.purpose, trial)
-        self.lab.observe("trial", purpose=self.purpose, trial=trial)
+        self.lab.observe(TrialDone(purpose=self.purpose, trial=trial))
         failed = [each for each in self.done.values() if each.status is Status.INFRA_ERROR]
         if len(failed) >= MAX_INFRA_ERRORS and 2 * len(failed) > len(self.done):
             raise self._infrastructure(tuple(self.done.values()))

@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import asdict, dataclass
+from typing import Literal
 
 from loriner.errors import BudgetReached
 from loriner.models.base import Model, ModelReply, ModelRequest
 from loriner.records import Usage
+
+Unit = Literal["calls", "tokens", "usd"]
+"""What is counted: the solver's calls; tokens or money of solver and proposer together."""
 
 CHARACTERS_PER_TOKEN = 4.0
 """Of English text, roughly."""
@@ -21,12 +25,15 @@ class Budget:
     """Caps on a run; None is no cap."""
 
     calls: int | None = None
+    """Model calls at most."""
     tokens: int | None = None
-    """Prompt and completion tokens together."""
+    """Prompt and completion tokens together, at most."""
     usd: float | None = None
+    """Stop before this is spent."""
     trials: int | None = None
+    """Trials at most."""
     minutes: float | None = None
-    """Wall time of this process; time before a resume does not count."""
+    """Minutes at most: wall time of this process; time before a resume does not count."""
 
     def __post_init__(self) -> None:
         """Refuses caps below 0, and those that are no number; ValueError names the first."""

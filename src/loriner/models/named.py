@@ -28,19 +28,25 @@ class ModelSpec:
     """A model as the configuration describes it: an endpoint, or weights on this disk."""
 
     base_url: str | None = None
+    """Of an OpenAI-compatible endpoint, such as `http://localhost:8000/v1`."""
     model: str | None = None
     """What the endpoint calls it."""
     api_key_env: str | None = None
     """The environment variable that holds the key."""
     price: Price | None = None
+    """USD a million tokens: `{ input = 0.05, output = 0.20 }`."""
     timeout_s: float = 600.0
+    """Seconds that one request may take."""
     extra_body: Mapping[str, Any] | None = None
     """Further fields of each request."""
     gguf: str | None = None
     """A path, or the name of pulled weights."""
     n_threads: int = 1
+    """Threads of weights on this disk."""
     n_parallel: int = 8
+    """Requests that such weights answer at once."""
     n_ctx_per_slot: int = 2048
+    """Tokens of prompt and reply together of each."""
     context_tokens: int | None = None
     """Tokens of prompt and reply together that the endpoint takes, where that is known."""
 

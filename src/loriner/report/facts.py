@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from loriner.events import Start
 from loriner.records import Trial, Usage
-from loriner.search.history import Start
 from loriner.statistics import Interval, Paired, Plateau
 
 Scores = Mapping[str, float]

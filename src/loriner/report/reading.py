@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from loriner.evaluation.voting import votes
+from loriner.events import Start
 from loriner.harness.structure import compare as compare_structure
 from loriner.records import Call, Rollout, Trial
 from loriner.report.facts import (
@@ -26,7 +27,7 @@ from loriner.report.facts import (
 )
 from loriner.report.scores import interval_of, paired_of
 from loriner.search.allowance import usage_of
-from loriner.search.history import Start, Stood, Told, Trail, Tried, trail
+from loriner.search.history import Stood, Told, Trail, Tried, trail
 from loriner.statistics import Interval, Paired, Plateau, plateau
 from loriner.store.database import Store
 from loriner.store.runs import RunRow

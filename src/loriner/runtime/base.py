@@ -26,11 +26,15 @@ class Limits:
     call_s: float = 600.0
     """One model or tool call, its wait for a free place at the model included: that wait is ours."""
     memory_bytes: int = 512 * 2**20
+    """Memory of the program and what it starts."""
     output_bytes: int = 64 * 2**10
+    """What it prints."""
     answer_bytes: int = 64 * 2**10
+    """What it returns."""
     n_calls: int = 24
     """Model calls of one run (each sample of n > 1 counts); beyond it a call raises in the program."""
     n_tool_calls: int = 24
+    """Tool calls of one run; beyond it a call raises in the program."""
     n_completion_tokens: int = 16_384
     """Completion tokens asked for in all by one run."""
 

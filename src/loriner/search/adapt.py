@@ -13,6 +13,7 @@ from functools import partial
 from loriner.errors import BudgetReached
 from loriner.evaluation.baselines import baselines
 from loriner.evaluation.evaluator import Evaluator
+from loriner.events import End, Name, Note, RoundBegan, Start
 from loriner.models.meter import Need
 from loriner.propose.context import brief_of, make_context
 from loriner.propose.proposer import Proposer
@@ -20,10 +21,9 @@ from loriner.records import Context, Evaluation, Failure, Harness, PastRevision,
 from loriner.search.allowance import Bill
 from loriner.search.drawing import Draws
 from loriner.search.ending import Ending
-from loriner.search.episode import Adaptation, Plan, Round, Stop
+from loriner.search.episode import Adaptation, Plan, Round
 from loriner.search.feedback import Windows, failing
 from loriner.search.grading import Grading
-from loriner.search.history import Start
 from loriner.search.memory import memorised
 from loriner.search.record import Record, past
 from loriner.search.reserve import for_sealed
@@ -94,12 +94,12 @@ class _Episode:
 
     async def _ended(self) -> Ending:
         """The search, walked to its end or to a cap."""
-        ending = Ending(self.task, self.lab, self.record, self.grade, self.test, Stop(reason="rounds"))
+        ending = Ending(self.task, self.lab, self.record, self.grade, self.test, End(reason="rounds"))
         try:
             await self._grade_seed()
             ending.stop = await self._search()
         except BudgetReached as reached:
-            ending.stop = Stop(reason="budget", why=str(reached))
+            ending.stop = End(reason="budget", why=str(reached))
             self._take_so_far(ending)
         return ending
 
@@ -127,7 +127,7 @@ class _Episode:
         sizes = {name: len(questions) for name, questions in splits.items()}
         start = await self.record.start(self.seed, self.plan, sizes, found)
         if hopeless := self.plan.never_accepts(len(self.grade)):
-            self.lab.observe("note", text=hopeless)
+            self.lab.observe(Note(text=hopeless))
         return start
 
     async def _grade_seed(self) -> None:
@@ -136,24 +136,25 @@ class _Episode:
         self.record.version(self.selection.standing(self.seed))
         self.too_few = self.grading.closed(self.seed)
 
-    async def _search(self) -> Stop:
+    async def _search(self) -> End:
         """Walks the rounds; why it ended."""
         n_idle = 0
         for number in range(1, self.plan.rounds + 1):
             self._keep_room()
             if self.bill.reaches(self.plan.allowance):
-                return Stop(reason="allowance", why=f"{self.plan.allowance} are used")
+                return End(reason="allowance", why=f"{self.plan.allowance} are used")
             context = await self._context(number)
             if (stop := await self._hopeless(context)) is not None:
                 return stop
+            self.lab.observe(RoundBegan(number=number, parent_id=context.harness.id))
             drawn = await self.draws.round(context, self.plan.candidates, number, self.grading.grade)
             made = await self.selection.round(number, context.harness, drawn)
             await self._tell(made, context.harness)
             n_idle = n_idle + 1 if all(each.empty for each in drawn) else 0
             if n_idle >= MOST_IDLE:
                 why = f"{n_idle} rounds in a row brought no new program"
-                return Stop(reason="proposer has nothing left", why=why)
-        return Stop(reason="rounds")
+                return End(reason="proposer has nothing left", why=why)
+        return End(reason="rounds")
 
     async def _context(self, number: int) -> Context:
         from_seed = self.plan.revise == "seed"
@@ -165,7 +166,7 @@ class _Episode:
         history = () if from_seed else self.history
         return make_context(brief, parent, feedback, self.feedback, round=number, history=history)
 
-    async def _hopeless(self, context: Context) -> Stop | None:
+    async def _hopeless(self, context: Context) -> End | None:
         """The end of a search that cannot accept anything any more.
 
         It goes on all the same while there is something to find: a candidate to keep for a person.
@@ -173,7 +174,7 @@ class _Episode:
         current, grading = self.selection.current, self.grading
         if grading.perfect(current):
             if not failing([each.trial for each in context.feedback]):
-                return Stop(reason="nothing failed")
+                return End(reason="nothing failed")
             await grading.grade(current, len(grading.plan.stages))
         finds = self.too_few or not self.selection.ahead() or not grading.closed(current)
         if finds and not grading.perfect(current):
@@ -182,7 +183,7 @@ class _Episode:
         why = (
             f"the current program scores {mean:.2f}, and one right on all {n} grade questions would not pass"
         )
-        return Stop(reason="nothing can be accepted any more", why=why)
+        return End(reason="nothing can be accepted any more", why=why)
 
     async def _tell(self, made: Round, parent: Harness) -> None:
         self.rounds.append(made)
@@ -192,7 +193,7 @@ class _Episode:
     async def _outcome(self, start: Start, ending: Ending) -> Adaptation:
         if self.plan.oracle and self.test and ending.stop.reason != "budget":
             await ending.test_all(self.rounds)
-        shown = {"seed": self.seed, "best": self.selection.current}
+        shown: dict[Name, Harness] = {"seed": self.seed, "best": self.selection.current}
         standing = {name: self.selection.standing(each) for name, each in shown.items()}
         if (candidate := self.selection.unconfirmed()) is not None:
             standing["candidate"] = candidate

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import get_args
 
+from loriner.models.meter import Unit
 from loriner.records import Call, Evaluation, Usage
 
-Unit = Literal["calls", "tokens", "usd"]
-"""`calls` are those of the solver; `tokens` and `usd` are those of solver and proposer together."""
 UNITS: tuple[Unit, ...] = get_args(Unit)
 
 

@@ -11,24 +11,22 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import comb
-from typing import Any, Literal, get_args
 
+from loriner.config import MODES, CompareSettings, Mode
 from loriner.errors import BudgetReached, ConfigError
-from loriner.evaluation.evaluator import Evaluator, Observer, silent
+from loriner.evaluation.evaluator import Evaluator
+from loriner.events import Arm, Note, Observer, Start, silent
 from loriner.models.base import Model
 from loriner.records import Evaluation, Harness, Question
 from loriner.search.adapt import adapt
-from loriner.search.allowance import Allowance, Bill, Unit
+from loriner.search.allowance import Allowance, Bill
 from loriner.search.episode import Adaptation, Plan
-from loriner.search.history import Arm, Start, Stood, tell, trail
+from loriner.search.history import Stood, tell, trail
 from loriner.statistics import never_told_apart
 from loriner.tasks.base import Task
 from loriner.workspace import Workspace
-
-Mode = Literal["sequential", "independent", "best-of-n", "sampling"]
-MODES: tuple[Mode, ...] = get_args(Mode)
 
 MOST_ROUNDS = 8
 """The other modes may try this many times the rounds of `sequential`, as best-of-80 stands against ten."""
@@ -36,18 +34,10 @@ MOST_SAMPLES = 64
 """Samples of a question: more change no vote worth the wait."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """What is compared, and what is held equal."""
+class Terms(CompareSettings):
+    """What is compared, what is held equal, and how `sequential` searches."""
 
-    modes: tuple[Mode, ...] = MODES
-    n_seeds: int = 3
-    unit: Unit = "calls"
-    amount: float | None = None
-    """What each search may use; None takes what `sequential` used, which must then be among the modes."""
-    temperature: float = 0.7
-    """Of `sampling`."""
-    plan: Plan = field(default_factory=Plan)
+    plan: Plan = Plan()
     """How `sequential` searches; the others differ as their mode says."""
 
     def never_tells(self, tasks: Sequence[Task]) -> str:
@@ -63,11 +53,11 @@ class Terms:
 
     def require_fair(self, *, cached: bool) -> None:
         """Raises `ConfigError` where nothing says what is held equal, or the reply cache makes it unequal."""
-        if self.amount is None and "sequential" not in self.modes:
+        if self.allowance is None and "sequential" not in self.modes:
             raise ConfigError(
                 "nothing says how much each mode may use: add the mode sequential, or give --allowance"
             )
-        if self.unit == "usd" and cached:
+        if self.equal == "usd" and cached:
             raise ConfigError(
                 "--equal usd cannot be kept with the reply cache, whose replies are free: add --no-cache"
             )
@@ -98,8 +88,8 @@ async def compare(
     """
     terms.require_fair(cached=opened.settings.cache)
     if hopeless := terms.never_tells([entry.task for entry in entries]):
-        observe("note", text=hopeless)
-    for number in range(terms.n_seeds):
+        observe(Note(text=hopeless))
+    for number in range(terms.seeds):
         for entry in entries:
             seeded = opened.seeded(opened.settings.seed + number)
             await _Contest(seeded, entry, solver, terms, run_id, observe).run()
@@ -117,16 +107,16 @@ class _Contest:
     observe: Observer
 
     async def run(self) -> None:
-        amount, reference = self.terms.amount, None
+        amount, reference = self.terms.allowance, None
         for mode in sorted(self.terms.modes, key=MODES.index):
-            allowance = None if amount is None else Allowance(self.terms.unit, amount)
+            allowance = None if amount is None else Allowance(self.terms.equal, amount)
             if mode == "sampling":
                 assert allowance is not None
                 await self._sample(allowance, reference)
                 continue
             found = await self._adapt(mode, allowance, reference)
             if amount is None:
-                reference, amount = found, self._priced(found.bill.used(self.terms.unit))
+                reference, amount = found, self._priced(found.bill.used(self.terms.equal))
 
     async def _adapt(
         self, mode: Mode, allowance: Allowance | None, reference: Adaptation | None
@@ -161,15 +151,16 @@ class _Contest:
             await tell(lab.store, lab.run_id, Stood(name="best", harness_id=seed.id, faults={}))
 
     def _plan(self, mode: Mode, allowance: Allowance | None, reference: Adaptation | None) -> Plan:
-        plan = replace(self.terms.plan, allowance=allowance)
+        plan = self.terms.plan.model_copy(update={"allowance": allowance})
         if mode == "sequential":
             return plan
         rounds = MOST_ROUNDS * plan.rounds
-        found = replace(plan, revise="seed", rounds=rounds)
+        found = plan.model_copy(update={"revise": "seed", "rounds": rounds})
         if mode == "best-of-n":
-            found = replace(found, accept="mean", oracle=True)
+            found = found.model_copy(update={"accept": "mean", "oracle": True})
         if allowance and reference and (price := self._least(reference.seed.grade, found)):
-            found = replace(found, rounds=min(rounds, max(plan.rounds, int(allowance.amount / price))))
+            fits = min(rounds, max(plan.rounds, int(allowance.amount / price)))
+            found = found.model_copy(update={"rounds": fits})
         return found
 
     def _least(self, seed: Evaluation, plan: Plan) -> float:
@@ -189,18 +180,19 @@ class _Contest:
             arm = Arm(task=task, mode=mode, seed=seed, run_id=run_id, allowance=words)
             await tell(store, self.run_id, arm)
             summary |= {"task": task, "mode": mode}
-            told = _labelled(self.observe, f"{task}, {mode}, seed {seed}")
-            yield self.opened.evaluator(run_id, self.solver, told)
+            self.observe(arm)
+            yield self.opened.evaluator(run_id, self.solver, self.observe)
 
     def _start(self, lab: Evaluator, n_test: int) -> Start:
         return Start(
+            run_id=lab.run_id,
             task=self.entry.task.name,
             solver=lab.solver.name,
             proposer="none",
             mode="sampling",
             seed=lab.seed,
             harness_id=self.entry.seed.id,
-            plan=asdict(self.terms.plan),
+            plan=self.terms.plan.model_dump(mode="json"),
             n_questions={"feedback": 0, "grade": 0, "test": n_test},
         )
 
@@ -211,21 +203,12 @@ class _Contest:
         """What an evaluation used, in the unit that is held equal."""
         bill = Bill()
         bill.add_trials(evaluation)
-        return bill.used(self.terms.unit)
+        return bill.used(self.terms.equal)
 
     def _priced(self, amount: float) -> float:
-        if self.terms.unit == "usd" and amount in (0.0, float("inf")):
+        if self.terms.equal == "usd" and amount in (0.0, float("inf")):
             what = "has no known price" if amount else "costs nothing"
             raise ConfigError(
                 f"--equal usd cannot be kept: {self.solver.name} {what}; use --equal calls or tokens"
             )
         return amount
-
-
-def _labelled(observe: Observer, label: str) -> Observer:
-    """An observer that is told with each event which arm it is of."""
-
-    def told(event: str, /, **facts: Any) -> None:
-        observe(event, label=label, **facts)
-
-    return told

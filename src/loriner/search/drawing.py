@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from loriner.evaluation.evaluator import Evaluator, all_of, together
+from loriner.events import Proposed
 from loriner.harness.validity import tree_digest
 from loriner.propose.proposer import Proposer, propose
 from loriner.records import Context, Failure, Harness, Rollout
@@ -90,7 +91,7 @@ class Draws:
         rollout = self.lab.store.rollout(self.lab.run_id, context.id, index)
         if rollout is None:
             rollout = self._checked(await propose(self.proposer, context, index))
-        self.lab.observe("rollout", rollout=rollout)
+        self.lab.observe(Proposed(rollout=rollout))
         return rollout
 
     async def _record(self, rollout: Rollout) -> None:

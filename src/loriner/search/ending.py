@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 
 from loriner.errors import BudgetReached
 from loriner.evaluation.evaluator import Evaluator
+from loriner.events import End, Name
 from loriner.records import Evaluation, Harness, Question
-from loriner.search.episode import Round, Standing, Stop
+from loriner.search.episode import Round, Standing
 from loriner.search.record import Record
 from loriner.tasks.base import Task
 
@@ -25,9 +26,9 @@ class Ending:
     record: Record
     grade: Sequence[Question]
     test: Sequence[Question]
-    stop: Stop
+    stop: End
 
-    async def scored(self, standing: Mapping[str, Standing]) -> dict[str, Standing]:
+    async def scored(self, standing: Mapping[Name, Standing]) -> dict[Name, Standing]:
         """The programs of these names with their sealed scores, then with their grade questions afresh."""
         found = dict(standing)
         for name, each in standing.items():
@@ -35,7 +36,7 @@ class Ending:
             found[name] = replace(each, test=await self._sealed(name, each.harness))
         for name, each in found.items():
             found[name] = replace(each, fresh=await self._afresh(each))
-            self.lab.observe("stood", name=name, standing=found[name])
+            self.record.stood(name, found[name])
         return found
 
     async def test_all(self, rounds: Sequence[Round]) -> None:
@@ -48,7 +49,7 @@ class Ending:
     def miss(self, what: str, reached: BudgetReached | None = None) -> None:
         """Notes what a cap kept from being scored."""
         if self.stop.reason != "budget":
-            self.stop = Stop(reason="budget", why=str(reached))
+            self.stop = End(reason="budget", why=str(reached))
         self.stop = replace(self.stop, missing=(*self.stop.missing, what))
 
     async def _sealed(self, name: str, harness: Harness) -> Evaluation | None:

@@ -10,29 +10,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from loriner.config import SearchSettings
+from loriner.events import End, Start
 from loriner.records import Evaluation, Fault, Harness, Rollout
 from loriner.search.acceptance import Schedule, never_accepts, schedule
 from loriner.search.allowance import Allowance, Bill
-from loriner.search.history import Start
-from loriner.statistics import Decision, Rule
+from loriner.statistics import Decision
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """How an episode searches."""
+class Plan(SearchSettings):
+    """How an episode searches: its settings, and what makes one mode of a comparison differ from another."""
 
-    rounds: int = 10
-    candidates: int = 1
-    """Completions in each round."""
-    accept: Rule = "paired"
     revise: Literal["current", "seed"] = "current"
     """What a round revises: the version accepted last, or always the seed, with no memory of other rounds."""
-    feedback: int = 16
-    """Feedback questions that a round shows: the next ones of the split, and more while all are right."""
-    grade: int = 128
-    """Grade questions, at most: those that a candidate may be scored on."""
-    test: int = 64
-    """Test questions, at most; 0 leave the test split sealed."""
     allowance: Allowance | None = None
     """What the search may use: then no round begins, and a candidate that went beyond does not count."""
     oracle: bool = False
@@ -62,8 +52,7 @@ class Plan:
 
 def planned(told: Mapping[str, Any]) -> Plan:
     """The plan that a run told of when it began."""
-    allowance = told.get("allowance")
-    return Plan(**{**told, "allowance": None if allowance is None else Allowance(**allowance)})
+    return Plan.model_validate(dict(told))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,30 +97,6 @@ class Standing:
     """For a candidate that was not accepted: why not, and what would confirm it."""
 
 
-Reason = Literal[
-    "rounds",
-    "allowance",
-    "budget",
-    "nothing failed",
-    "nothing can be accepted any more",
-    "proposer has nothing left",
-]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
-    """Why a search ended: `rounds` means that it walked all of them."""
-
-    reason: Reason
-    why: str = ""
-    """The figures behind the reason, in words."""
-    missing: tuple[str, ...] = ()
-    """What a cap kept from being scored, in words."""
-
-    def __str__(self) -> str:
-        return f"{self.reason}: {self.why}" if self.why else self.reason
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adaptation:
     """An episode from its seed to its best version."""
@@ -145,6 +110,6 @@ class Adaptation:
     candidate: Standing | None = None
     """The program furthest ahead of the best one on grade questions of those that were not accepted."""
     rounds: tuple[Round, ...]
-    stopped: Stop
+    stopped: End
     bill: Bill = field(default_factory=Bill)
     """What the search used."""

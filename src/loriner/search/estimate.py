@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 
-from loriner.config import ProposeTable, Settings
+from loriner.config import ProposeSettings, Settings
 from loriner.errors import ConfigError
 from loriner.models.meter import Budget
 from loriner.models.named import price_named
@@ -255,7 +255,7 @@ def _summed(
     )
 
 
-def _asked(completions: Range, table: ProposeTable) -> tuple[Range, Range]:
+def _asked(completions: Range, table: ProposeSettings) -> tuple[Range, Range]:
     """Tokens of the proposer's prompts and replies."""
     prompt = completions * Range(min(PROPOSER_PROMPT_TOKENS, table.prompt_tokens), table.prompt_tokens)
     reply = completions * Range(min(PROPOSER_REPLY_TOKENS, table.completion_tokens), table.completion_tokens)

@@ -7,33 +7,11 @@ run walks again from its start and tells everything again; the last telling of e
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from loriner.events import Arm, Start
 from loriner.store.database import Store
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
-    """An episode, before its first trial."""
-
-    task: str
-    solver: str
-    proposer: str
-    mode: str
-    """`sequential`, `independent`, `best-of-n` or `sampling`."""
-    seed: int
-    harness_id: str
-    """The seed harness."""
-    plan: Mapping[str, Any]
-    n_questions: Mapping[str, int]
-    """By split."""
-    constant: str | None = None
-    """The right answer seen most often on the feedback questions."""
-    constant_scores: Mapping[str, float] = field(default_factory=dict)
-    """What always giving it earns on each test question."""
-    copied_scores: Mapping[str, float] = field(default_factory=dict)
-    """What copying the answer of the nearest feedback item earns on each test question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,18 +59,6 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arm:
-    """One episode of a comparison, and the run that it is recorded under."""
-
-    task: str
-    mode: str
-    seed: int
-    run_id: str
-    allowance: str
-    """In words; empty for the arm that sets it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Trail:
     """All that a run told, in order."""
 
@@ -119,7 +85,7 @@ def trail(store: Store, run_id: str) -> Trail:
         events.get(event.kind, []).append(event.data)
     rounds = {each.number: each for each in map(_round, events["round"])}
     arms = {(arm.task, arm.mode, arm.seed): arm for arm in (Arm(**each) for each in events["arm"])}
-    starts = [Start(**each) for each in events["start"]]
+    starts = [Start(**{"run_id": run_id, **each}) for each in events["start"]]
     return Trail(
         start=starts[-1] if starts else None,
         rounds=tuple(rounds[number] for number in sorted(rounds)),

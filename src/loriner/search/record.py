@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
+from loriner import events
 from loriner.evaluation.baselines import Baselines
 from loriner.evaluation.evaluator import Evaluator
+from loriner.events import End, Name, Start
 from loriner.harness.blocks import format_revision
 from loriner.records import Fault, Harness, PastRevision, Rollout, Version
-from loriner.search.episode import Attempt, Plan, Round, Standing, Stop
-from loriner.search.history import Start, Stood, Stopped, Told, Tried, tell
+from loriner.search.episode import Attempt, Plan, Round, Standing
+from loriner.search.history import Stood, Stopped, Told, Tried, tell
 from loriner.statistics import interval
 from loriner.store.entry import Evidence
 from loriner.store.registry import Registry
@@ -50,20 +52,21 @@ class Record:
     async def start(self, seed: Harness, plan: Plan, sizes: dict[str, int], beside: Baselines) -> Start:
         """Tells how the episode starts."""
         told = Start(
+            run_id=self.lab.run_id,
             task=self.task,
             solver=self.lab.solver.name,
             proposer=self.proposer,
             mode=plan.mode,
             seed=self.lab.seed,
             harness_id=seed.id,
-            plan=asdict(plan),
+            plan=plan.model_dump(mode="json"),
             n_questions=sizes,
             constant=beside.constant,
             constant_scores=beside.constant_scores,
             copied_scores=beside.copied_scores,
         )
         await self._tell(told)
-        self.lab.observe("start", run_id=self.lab.run_id, start=told)
+        self.lab.observe(told)
         return told
 
     async def round(self, made: Round, parent: Harness, current: Harness, n_calls: int) -> None:
@@ -79,17 +82,39 @@ class Record:
         )
         ids = {"parent_id": parent.id, "current_id": current.id}
         await self._tell(Told(number=made.number, **ids, n_calls=n_calls, tried=tried))
-        self.lab.observe("round", round=made)
+        self.lab.observe(
+            events.Round(
+                number=made.number,
+                **ids,
+                grade=made.grade,
+                n_calls=n_calls,
+                attempts=tuple(map(_attempt, made.attempts)),
+            )
+        )
 
-    async def stopped(self, stop: Stop) -> None:
+    async def stopped(self, stop: End) -> None:
         """Tells why the search ended."""
         await self._tell(Stopped(why=str(stop)))
-        self.lab.observe("stopped", stop=stop)
+        self.lab.observe(stop)
 
     async def standing(self, name: str, each: Standing) -> None:
         """Tells which program is the seed, the best, or the candidate."""
         found = by_name(each.faults)
         await self._tell(Stood(name=name, harness_id=each.harness.id, faults=found, reason=each.reason))
+
+    def stood(self, name: Name, each: Standing) -> None:
+        """Tells the observer how a program stands once all its scores are there."""
+        self.lab.observe(
+            events.Standing(
+                name=name,
+                harness_id=each.harness.id,
+                grade=each.grade.mean_score,
+                fresh=each.fresh.mean_score if each.fresh else None,
+                test=each.test.mean_score if each.test else None,
+                faults=by_name(each.faults),
+                reason=each.reason,
+            )
+        )
 
     async def _tell(self, told: Start | Told | Stopped | Stood) -> None:
         await tell(self.lab.store, self.lab.run_id, told)
@@ -128,6 +153,23 @@ class Record:
 def by_name(found: Counter[Fault]) -> dict[str, int]:
     """Counts by the names of the faults, the most frequent first."""
     return {str(fault): n for fault, n in found.most_common()}
+
+
+def _attempt(each: Attempt) -> events.Attempt:
+    rollout, decision = each.rollout, each.decision
+    return events.Attempt(
+        context_id=rollout.context_id,
+        index=rollout.index,
+        harness_id=rollout.candidate.id if rollout.candidate else None,
+        note=rollout.revision.note if rollout.revision else "",
+        code=rollout.failure.code if rollout.failure else "",
+        message=rollout.failure.message if rollout.failure else "",
+        before=each.before,
+        after=each.grade.mean_score if each.grade else None,
+        accepted=decision is not None and decision.accepted,
+        considered=each.considered,
+        reason=decision.reason if decision else "",
+    )
 
 
 def past(attempt: Attempt, number: int) -> PastRevision:

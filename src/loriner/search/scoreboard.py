@@ -12,7 +12,8 @@ from typing import Any
 from loriner.config import changed
 from loriner.errors import ConfigError, HarnessError, LorinerError, TaskError
 from loriner.evaluation.baselines import baselines
-from loriner.evaluation.evaluator import Evaluator, Observer, silent
+from loriner.evaluation.evaluator import Evaluator
+from loriner.events import Note, Observer, silent
 from loriner.records import Call, Evaluation, Harness, Question, Trial, Usage
 from loriner.search.allowance import usage_of
 from loriner.search.board import OWN_SEED, Board
@@ -313,7 +314,7 @@ class _Row:
     def _say(self, lab: Evaluator, text: str) -> None:
         """Tells of an error while other cells are scored; that of a lone cell is what the run ends with."""
         if len(self.board.tasks) * len(self.board.harnesses) > 1:
-            lab.observe("note", text=text)
+            lab.observe(Note(text=text))
 
     def _failed(self, harness: str, error: LorinerError) -> Cell:
         return Cell(asked=self.asked, harness=harness, task=self.asked, error=error)

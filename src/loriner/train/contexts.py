@@ -12,6 +12,7 @@ from functools import partial
 
 from loriner.errors import ConfigError
 from loriner.evaluation.evaluator import Evaluator, gathered
+from loriner.events import Note
 from loriner.models.base import Message
 from loriner.propose.context import brief_of, edit_of, make_context
 from loriner.propose.prompt import Count, estimate_tokens, messages
@@ -79,7 +80,7 @@ async def draw(
         if not too_long:
             return tuple(each for each in made if each is not None)
         tried = [each for each in tried if id(each[0]) not in too_long]
-        lab.observe("note", text=f"{len(too_long)} programs are too long to show and left out")
+        lab.observe(Note(text=f"{len(too_long)} programs are too long to show and left out"))
     raise ConfigError(
         f"no context of {len(states)} programs fits max_prompt_tokens = {plan.max_prompt_tokens}"
     )

@@ -21,6 +21,7 @@ from typing import Any
 
 from loriner.errors import InfrastructureError, ModelError
 from loriner.evaluation.evaluator import Evaluator, gathered
+from loriner.events import Grown, Note
 from loriner.propose.catalogue import offered
 from loriner.propose.context import brief_of, edit_of, make_context
 from loriner.propose.proposer import Completion, read
@@ -185,14 +186,14 @@ class Grower:
                     return
                 if node is not None:
                     grown.append(node)
-                    self.lab.observe("node", node=node)
+                    self.lab.observe(Grown(task=start.task, path=node.path))
 
         try:
             async with asyncio.timeout(None if end is None else max(0.0, end - monotonic())):
                 await gathered(one(each) for each in starts)
         except TimeoutError:
             pass  # what was paid for is in the store
-        self.lab.observe("note", text=f"{len(grown)} of {len(starts)} programs have grown")
+        self.lab.observe(Note(text=f"{len(grown)} of {len(starts)} programs have grown"))
         if starts and len(self.failed) - n_failed == len(starts):
             raise InfrastructureError(f"no program could be revised; {self.failed[-1]}")
         order = {each.harness.id + each.task: number for number, each in enumerate(starts)}

@@ -12,10 +12,11 @@ from itertools import combinations
 from statistics import fmean
 from typing import Any
 
+from loriner.events import Arm
 from loriner.records import Usage
 from loriner.report.facts import PROPOSER, SEARCH, TEST, Episode, Scores, Spent
 from loriner.report.reading import read_episode
-from loriner.search.history import Arm, trail
+from loriner.search.history import trail
 from loriner.statistics import ALPHA, Interval, Paired, never_told_apart, pooled, pooled_paired
 from loriner.store.database import Store
 

@@ -14,10 +14,9 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from loriner.errors import MissingExtra
-from loriner.evaluation.evaluator import Observer
+from loriner.events import Arm, Event, Observer, Round, Standing
 from loriner.report.sinks import trackers
 from loriner.report.sinks.base import Open
 
@@ -52,9 +51,14 @@ def sinking(
     """An observer that tells `inner`, and these sinks, while the block runs; each has `close_s` to end."""
     threads = [_Thread(name, open_, run_id, home, close_s) for name, open_ in sinks.items()]
 
-    def told(event: str, /, **facts: Any) -> None:
-        inner(event, **facts)
-        if figures := figures_of(event, facts):
+    label = ""
+
+    def told(event: Event, /) -> None:
+        nonlocal label
+        inner(event)
+        if isinstance(event, Arm):
+            label = f"{event}/"
+        if figures := {label + name: value for name, value in figures_of(event).items()}:
             for each in threads:
                 each.put(figures)
 
@@ -65,27 +69,22 @@ def sinking(
             each.finish()
 
 
-def figures_of(event: str, facts: Mapping[str, Any]) -> dict[str, float]:
+def figures_of(event: Event) -> dict[str, float]:
     """What an event is worth to a tracker: nothing, for most."""
-    label = f"{facts['label']}/" if "label" in facts else ""
-    if event == "round":
-        made = facts["round"]
-        grades = [each.grade.mean_score for each in made.attempts if each.grade is not None]
+    if isinstance(event, Round):
+        scored = [each.after for each in event.attempts if each.after is not None]
         found = {
-            "round": made.number,
-            "grade": made.grade,
-            "accepted": float(made.accepted is not None),
-            "refused_edits": sum(each.rollout.failure is not None for each in made.attempts),
-            "best_candidate": max((grade for grade in grades if grade is not None), default=None),
+            "round": event.number,
+            "grade": event.grade,
+            "accepted": event.accepted is not None,
+            "refused_edits": sum(bool(each.code) for each in event.attempts),
+            "best_candidate": max(scored, default=None),
         }
-    elif event == "stood":
-        standing = facts["standing"]
-        found = {f"{facts['name']}_grade": standing.grade.mean_score}
-        if standing.test is not None:
-            found[f"{facts['name']}_test"] = standing.test.mean_score
+    elif isinstance(event, Standing):
+        found = {f"{event.name}_grade": event.grade, f"{event.name}_test": event.test}
     else:
         return {}
-    return {label + name: float(value) for name, value in found.items() if value is not None}
+    return {name: float(value) for name, value in found.items() if value is not None}
 
 
 class _Thread:
