@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from loriner.search.episode import Adaptation
     from loriner.search.estimate import Estimate
 
-DEMO_TASK = "rg:count_primes"
+DEMO_TASK = "primes"
 DEMO_SOLVER = "qwen2.5-coder-0.5b"
 
 
@@ -40,7 +40,7 @@ def adapt(
 
 def demo(
     context: typer.Context,
-    task: Annotated[str, typer.Option(help="A Reasoning Gym family.")] = DEMO_TASK,
+    task: Annotated[str, typer.Option(help="A task: a name or a folder.")] = DEMO_TASK,
     solver: Annotated[str, typer.Option(help="The frozen model that answers.")] = DEMO_SOLVER,
     rounds: Annotated[int, typer.Option(help="Rounds at most.")] = 2,
 ) -> None:
