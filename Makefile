@@ -22,7 +22,7 @@ check: .venv/dev.stamp
 	$(BIN)/lint-imports
 
 docs: .venv/docs.stamp
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: .venv/dev.stamp
 	for script in edits chat sandbox store trials; do $(BIN)/python bench/$$script.py || exit 1; done

@@ -1,13 +1,15 @@
-"""The pages of the reference that are made from the code: commands, settings of training, Python.
+"""The pages that are made when the site is built: the reference, from the code, and the root folder's texts.
 
-A hook of MkDocs: the pages exist in the site only, so they cannot differ from the program.
+A hook of MkDocs: they exist in the site only, so they cannot differ from what they are made of.
 """
 
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterator
 from dataclasses import MISSING
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -19,13 +21,32 @@ import loriner
 from loriner.cli.app import COMMANDS, GROUPS, app_for
 from loriner.train.settings import TrainConfig
 
+ROOT = Path(__file__).parents[1]
+TEXTS = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "reporting.md",
+    "CHANGELOG.md": "changes.md",
+}
+"""Files of the root folder, and what they are called in the site."""
+
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """All pages, with the generated ones."""
-    pages = {"commands": commands, "training-settings": training_settings, "python": python}
-    for name, made in pages.items():
-        files.append(File.generated(config, f"reference/{name}.md", content=made()))
+    reference = {"commands": commands, "training-settings": training_settings, "python": python}
+    pages = {f"reference/{name}.md": made() for name, made in reference.items()}
+    pages |= {page: _for_the_site((ROOT / name).read_text(encoding="utf-8")) for name, page in TEXTS.items()}
+    for name, text in pages.items():
+        files.append(File.generated(config, name, content=text))
     return files
+
+
+def _for_the_site(text: str) -> str:
+    """A text whose links lead from the root folder, with links that lead inside the site."""
+    text = re.sub(r"\]\(docs/", "](", text)
+    for name, page in TEXTS.items():
+        text = text.replace(f"]({name})", f"]({page})")
+    return re.sub(r"\[([^\]]+)\]\((?:examples|CITATION\.cff)[^)]*\)", r"\1", text)
 
 
 def commands() -> str:
