@@ -10,7 +10,7 @@ demo: .venv/demo.stamp
 	$(BIN)/loriner demo
 
 test: .venv/dev.stamp
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "not (slow or real_model)"
 
 test-all: .venv/all.stamp
 	$(PYTEST)
