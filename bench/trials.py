@@ -43,7 +43,7 @@ from loriner.search.episode import Plan
 from loriner.store.database import Store
 from loriner.store.registry import Registry
 from loriner.tasks.base import SPLITS, Split, Tool
-from loriner.workspace import Workspace, workspace
+from loriner.verbs.workspace import Workspace, workspace
 
 CANDIDATES = (1, 8)
 BARS = {"times GEPA": 3.0, "flat": 0.9, "help s": 0.3}

@@ -8,15 +8,14 @@ from pathlib import Path
 
 from in_process import InProcessRuntime
 from loriner.config import Settings, changed
-from loriner.models.base import Model, ModelRequest
-from loriner.models.cache import CachedModel
-from loriner.models.meter import Meter, MeteredModel
+from loriner.models.base import ModelRequest
+from loriner.models.meter import Meter
 from loriner.models.scripted import ScriptedModel
 from loriner.records import Harness, Question, Score
 from loriner.store.database import Store
 from loriner.store.registry import Registry
 from loriner.tasks.base import SPLITS, Split, Tool
-from loriner.workspace import Workspace
+from loriner.verbs.workspace import Lent, Workspace
 
 SEED = Harness(
     "def solve(model, question):\n"
@@ -111,9 +110,6 @@ def opened(
     """A workspace on `home` whose models `solver` and `writer` are functions, metered and cached."""
     home.mkdir(parents=True, exist_ok=True)
     settings = changed(Settings(), home=home, seed=seed, adapt={"proposer": "writer"}, **more)
-    store, meter = Store.open(home), Meter(settings.budget)
-    models: dict[str, Model] = {}
-    for name, script in (("solver", solver), ("writer", writer)):
-        metered = MeteredModel(ScriptedModel(name, script), meter)
-        models[name] = CachedModel(metered, store.replies) if settings.cache else metered
-    return Workspace(settings, store, Registry.open(home), InProcessRuntime(), meter, models)
+    lent = Lent(models={"solver": ScriptedModel("solver", solver), "writer": ScriptedModel("writer", writer)})
+    meter = Meter(settings.budget)
+    return Workspace(settings, Store.open(home), Registry.open(home), InProcessRuntime(), meter, lent)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from loriner.events import Start
+from loriner.events import Attempt, Name, Round, Standing, Start
 from loriner.records import Call, Edit, Failure, Harness, Revision, Rollout, Status, Trial
-from loriner.search.history import Stood, Told, Tried, tell
+from loriner.search.history import tell
 from loriner.store.database import Store
 
 SEED = Harness("def solve(model, question):\n    reply = model(question)\n    return reply\n")
@@ -102,13 +102,14 @@ async def record(
     if not finished:
         return run_id
     await _round(store, run_id, 3, LOOP, WIDE, "refused: -0.400 on 20 questions", "Clean the reply.", solves)
-    for name, harness, faults in (
+    ends: list[tuple[Name, Harness, dict[str, int]]] = [
         ("seed", SEED, {"extraction": 10, "reasoning": 6}),
         ("best", LOOP, {"reasoning": 6, "extraction": 1}),
-    ):
-        await tell(store, run_id, Stood(name=name, harness_id=harness.id, faults=faults))
+    ]
+    for name, harness, faults in ends:
         await evaluate(store, run_id, harness, "grade", 20, solves, sample=1)
         await evaluate(store, run_id, harness, "test", 30, solves)
+        await tell(store, run_id, _standing(store, run_id, name, harness, faults))
     for each_trial in more:
         await store.add_trial(run_id, "test", each_trial)
     store.finish_run(run_id, "done", {"task": "sums"})
@@ -121,6 +122,22 @@ async def evaluate(
     for number in range(n):
         right = solves(harness, split, number)
         await store.add_trial(run_id, split, trial(harness, split, number, right=right, sample=sample))
+
+
+def _standing(store: Store, run_id: str, name: Name, harness: Harness, faults: Mapping[str, int]) -> Standing:
+    def scores(split: str, sample: int = 0) -> dict[str, float]:
+        found = store.trials(run_id, harness_id=harness.id, purpose=split)
+        return {each.question_id: each.score or 0.0 for each in found if each.sample == sample}
+
+    return Standing(
+        name=name,
+        harness_id=harness.id,
+        grade=scores("grade"),
+        fresh=scores("grade", 1),
+        test=scores("test"),
+        faults=faults,
+        calls_a_question=1.0,
+    )
 
 
 async def _start(store: Store, run_id: str, seed: int) -> None:
@@ -177,8 +194,22 @@ async def _round(
         await evaluate(store, run_id, candidate, "grade", 20, solves)
     accepted = reason.startswith("accepted")
     current = candidate if accepted and candidate else parent
-    tried = Tried(context_id=context, index=0, accepted=accepted, reason="" if candidate is None else reason)
-    told = Told(
-        number=number, parent_id=parent.id, current_id=current.id, n_calls=20 * (number + 1), tried=(tried,)
+    attempt = Attempt(
+        context_id=context,
+        index=0,
+        harness_id=candidate.id if candidate else None,
+        note=note if candidate else "",
+        code="" if candidate else "not_found",
+        message="" if candidate else "SEARCH block 1 does not occur in the program",
+        accepted=accepted,
+        reason=reason if candidate else "",
     )
-    await tell(store, run_id, told)
+    made = Round(
+        number=number,
+        parent_id=parent.id,
+        current_id=current.id,
+        grade=None,
+        n_calls=20 * (number + 1),
+        attempts=(attempt,),
+    )
+    await tell(store, run_id, made)

@@ -347,9 +347,15 @@ def changed(settings: Settings, **values: Any) -> Settings:
         if isinstance(value, Mapping):
             given = {key: each for key, each in value.items() if each is not None}
             current = getattr(settings, name)
-            value = {**(asdict(current) if is_dataclass(current) else current.model_dump()), **given}  # type: ignore[arg-type]
+            value = {**_as_mapping(current), **given}
         update[name] = value
     try:
         return Settings.model_validate({**settings.model_dump(), **update})
     except ValidationError as error:
         raise ConfigError(_explain(error, "options")) from None
+
+
+def _as_mapping(table: Any) -> dict[str, Any]:
+    if isinstance(table, BaseModel):
+        return table.model_dump()
+    return asdict(table) if is_dataclass(table) and not isinstance(table, type) else dict(table or {})

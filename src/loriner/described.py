@@ -83,7 +83,7 @@ def as_toml() -> str:
         if head != table:
             table = head
             comment = "# " if head == "task" else ""
-            lines += [f"# {_about(head)}", f"{comment}[{head}]"]
+            lines += [*(f"# {each}" for each in textwrap.wrap(_about(head), 108)), f"{comment}[{head}]"]
         lines += _toml(each, within=head)
     return "\n".join([*lines, *_model()]).strip() + "\n"
 
@@ -128,7 +128,8 @@ def _model() -> list[str]:
     ]
     lines += ["# A model of your own: then give `--solver small`.", "# [models.small]"]
     for each in _fields(ModelSpec, ""):
-        lines += [f"# {each.name} = {_toml_value(each.default) or '...'}  # {each.about}".rstrip(" #")]
+        lines += [f"# # {words}" for words in textwrap.wrap(each.about, 106)]
+        lines += [f"# {each.name} = {_toml_value(each.default) or '...'}"]
     return lines
 
 

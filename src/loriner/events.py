@@ -10,7 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from loriner.records import Rollout, Trial
+from loriner.records import Rollout, Trial, Usage
+
+Scores = Mapping[str, float]
+"""By question id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,24 +139,28 @@ class Round:
         return next((each for each in self.attempts if each.accepted), None)
 
 
-Name = Literal["seed", "best", "candidate"]
+Name = Literal["seed", "best", "candidate", "oracle"]
+"""`candidate` led and was not accepted; `oracle` is best on the sealed questions, which nobody knows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """A program that an episode ends with, and its mean scores."""
+    """A program that an episode ends with, and its three scores, which differ by what luck is in them."""
 
     name: Name
-    """`candidate` led and was not accepted."""
     harness_id: str
-    grade: float | None
-    """On the questions by which it was chosen."""
-    fresh: float | None = None
-    """On the same questions with other sampling seeds: without the luck of the draw."""
-    test: float | None = None
-    """On the sealed questions."""
+    grade: Scores = field(default_factory=dict)
+    """The scores by which it was chosen, so the mean of the best one is too high."""
+    fresh: Scores = field(default_factory=dict)
+    """The same questions again with other sampling seeds: without the luck of the samples."""
+    test: Scores = field(default_factory=dict)
+    """Sealed questions, scored once: without the luck of the choice."""
     faults: Mapping[str, int] = field(default_factory=dict)
     """Among its grade trials, the most frequent first."""
+    calls_a_question: float | None = None
+    """Solver calls of a sealed question."""
+    asks_model: bool = True
+    """Whether it asked the solver in any of these trials."""
     reason: str = ""
     """Why a candidate was not accepted, and what would confirm it."""
 
@@ -177,6 +184,9 @@ class End:
     """The figures behind the reason, in words."""
     missing: tuple[str, ...] = ()
     """What a cap kept from being scored, in words."""
+    solver: Usage = field(default_factory=Usage)
+    """What the search used of it; replies from the cache count as if they had been paid for."""
+    proposer: Usage = field(default_factory=Usage)
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.why}" if self.why else self.reason

@@ -70,11 +70,14 @@ class Question:
     text: str
     """All that a harness may see."""
     target: Any
-    """The private right answer; never leaves the host process."""
+    """The private right answer; never leaves the host process. None where a question has none, and its scorer
+    judges alone."""
 
 
 def target_texts(target: Any) -> list[str]:
-    """The right answers that a target stands for: itself, or each of a list of aliases."""
+    """The right answers that a target stands for: itself, or each of a list of aliases; none for None."""
+    if target is None:
+        return []
     each = target if isinstance(target, list) else [target]
     return [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in each]
 

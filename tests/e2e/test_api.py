@@ -91,7 +91,7 @@ def test_a_run_that_a_cap_stopped_returns_what_it_found_and_can_be_resumed(
 
 
 def _told(run: lo.Run) -> list[object]:
-    tried = [(one.rollout.candidate, one.decision) for made in run.history for one in made.attempts]
+    tried = [(one.harness_id, one.reason) for made in run.history for one in made.attempts]
     return [(each.harness.id, each.grade, each.test) for each in (run.seed, run.best)] + [tried]
 
 

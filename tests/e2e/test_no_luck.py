@@ -8,7 +8,8 @@ import pytest
 
 from guessing import SEED, Words, guesser, lifted, lifting, opened, renaming
 from loriner.search.adapt import adapt
-from loriner.search.episode import Adaptation, Plan
+from loriner.search.episode import Plan
+from loriner.search.history import Adaptation
 from loriner.statistics import Rule
 
 N_ROUNDS = 5
@@ -36,8 +37,8 @@ async def n_fooled(home: Path, accept: Rule, n_runs: int, candidates: int = 1) -
         plan = Plan(rounds=N_ROUNDS, candidates=candidates, feedback=2, grade=24, test=1, accept=accept)
         found = await adapted(home / f"{accept}{seed}", plan, seed)
         assert len(found.rounds) == N_ROUNDS or found.stopped.reason == "nothing can be accepted any more"
-        assert all(each.rollout.candidate for made in found.rounds for each in made.attempts)
-        fooled += found.best.harness != SEED
+        assert all(each.harness_id for made in found.rounds for each in made.attempts)
+        fooled += found.best.harness_id != SEED.id
     return fooled
 
 
@@ -56,7 +57,7 @@ async def test_a_true_gain_passes_at_the_default_sizes(tmp_path: Path) -> None:
     passed = 0
     for seed in range(10):
         found = await adapted(tmp_path / str(seed), Plan(), seed, gain=0.4)
-        better = found.best.harness
+        better = found.programs["best"]
         passed += "better" in better.source
         assert better == SEED or "better" in better.source
     print(passed)

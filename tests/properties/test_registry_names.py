@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from dulwich.refs import check_ref_format
+from dulwich.refs import Ref, check_ref_format
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -29,14 +29,14 @@ HEX = st.text("0123456789abcdef", min_size=64, max_size=64)
 @example("a~b")
 def test_a_task_name_is_a_legal_reference_and_comes_back(name: str) -> None:
     ref = refs.task_ref(name)
-    assert check_ref_format(ref)
+    assert check_ref_format(Ref(ref.encode()))
     assert refs.decoded(refs.encoded(name)) == name
     assert refs.encoded(name).encode().count(b"/") == 0
     assert refs.task_ref(name) in refs.candidates(name)
 
 
 def test_the_usual_name_stays_readable() -> None:
-    assert refs.task_ref("rg:count_primes") == b"refs/heads/tasks/rg.count_primes"
+    assert refs.task_ref("rg:count_primes") == "refs/heads/tasks/rg.count_primes"
 
 
 @given(NAMES, NAMES)

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from sums import CRASH, GOOD, HALF, SEED, Solver, Sums, edit, exercise, laboratory, vowels
 
+from loriner.concurrency import opened
 from loriner.errors import ConfigError, InfrastructureError
-from loriner.train.bridge import opened
 from loriner.train.contexts import DrawPlan, draw
 from loriner.train.journal import DeadSignal, Journal
 from loriner.train.multistep import epochs

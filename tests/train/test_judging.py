@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from sums import GOOD, SEED, edit, exercise
 
+from loriner.concurrency import opened
 from loriner.errors import InfrastructureError
 from loriner.propose.proposer import Completion, read
-from loriner.train.bridge import opened
 from loriner.train.exercise import Exercise
 from loriner.train.journal import DeadSignal, Journal, Row, require_signal, summary
 from loriner.train.patience import patient

@@ -148,6 +148,28 @@ async def test_a_lesson_is_the_best_child_with_the_refused_as_history(tmp_path: 
     assert any(past.accepted for past in taught[2].exercise.context.history)
 
 
+async def test_several_lessons_of_a_program_are_its_best_children_in_unlike_histories(tmp_path: Path) -> None:
+    def ways(context: Context) -> Iterable[tuple[str, str]]:
+        """Three ways to the right answer, and some that are no use."""
+        if context.harness == SEED:
+            for number in range(3):
+                text = f"{GOOD.source}\n\nWAY = {number}\n"
+                yield f"way {number}", edit(Harness(text), SEED)
+            yield from shown(context)
+
+    plan = replace(PLAN, rungs=(2, 8), kept=1.0)
+    async with laboratory(tmp_path) as lab:
+        grower = Grower(lab=lab, tasks=TASKS, plan=plan, offers=ways)
+        await grower.grow([Start(task="sums", harness=SEED)])
+        (first, *_) = grower.nodes
+    expected = gains.expected_gains([first])
+    by_entry = {each.entry: expected(first, each) for each in first.children}
+    assert by_entry["way 0"] > by_entry["better"] > by_entry["bad 0"]
+    found = lessons([first], TASKS, LessonPlan(accept="mean", max_share=1.0, max_refused=3, per_program=3))
+    assert {each.pattern for each in found} == {"way 0", "way 1", "way 2"}
+    assert len({each.exercise.context.id for each in found}) > 1
+
+
 def named(lesson: Lesson, pattern: str) -> Lesson:
     return replace(lesson, pattern=pattern, dropped="")
 

@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 
 from guessing import SEED, Words, improving, opened
+from loriner.config import MODES
 from loriner.errors import BudgetReached, ConfigError
 from loriner.report.comparison.page import methods
 from loriner.report.comparison.results import ORACLE, Comparison, read_comparison
 from loriner.report.document import comparison_document
 from loriner.report.facts import SEARCH
-from loriner.search.compare import MODES, Entry, Terms, compare
 from loriner.search.episode import Plan
-from loriner.search.history import trail
+from loriner.search.history import history
+from loriner.verbs.arms import Entry, Terms, run_arms
 
 PLAN = Plan(rounds=3, feedback=3, grade=16, test=20)
 
@@ -32,7 +33,7 @@ async def compared(
     entries = [Entry(Words(24, name), SEED) for name in tasks]
     try:
         with place.run("compare", resume=resume) as (run_id, _):
-            await compare(place, entries, place.model("solver"), terms, run_id=run_id)
+            await run_arms(place, entries, place.model("solver"), terms, run_id=run_id)
     finally:
         found = read_comparison(place.store, place.store.runs(1)[0].parent or place.store.runs(1)[0].id)
         place.store.close()
@@ -61,8 +62,7 @@ async def test_every_mode_keeps_to_what_the_sequence_used(tmp_path: Path) -> Non
             }
             search = _solver_calls(of_seed["sequential"])
             for mode in ("independent", "best-of-n"):
-                counted = [each for each in of_seed[mode].candidates if "not considered" not in each.reason]
-                assert counted
+                assert any(each.attempt.considered for each in of_seed[mode].candidates)
                 assert _solver_calls(of_seed[mode]) <= search + 16  # at most the last candidate went beyond
                 assert all(each.parent_id == SEED.id for each in of_seed[mode].candidates)
             votes = sum(part.usage.calls for part in of_seed["sampling"].spent)
@@ -79,16 +79,16 @@ async def test_the_modes_differ_as_their_names_say(tmp_path: Path) -> None:
     best = arms["best-of-n"]
     assert best.best is not None and best.oracle is not None
     means = {
-        each.harness_id: each.grade.mean
+        each.attempt.harness_id: each.grade.mean
         for each in best.candidates
-        if each.grade and "not considered" not in each.reason
+        if each.grade and "not considered" not in each.attempt.reason
     }
     chosen = best.best.harness_id
     assert chosen == SEED.id or means[chosen] == max(means.values())
     sealed = [sum(each.test.values()) for each in best.candidates]
     assert sum(best.oracle.test.values()) == max(*sealed, sum(best.seed.test.values() if best.seed else [0]))
     for independent, chosen_from in zip(arms["independent"].candidates, best.candidates, strict=False):
-        assert independent.harness_id == chosen_from.harness_id
+        assert independent.attempt.harness_id == chosen_from.attempt.harness_id
     assert {method.name for method in found.methods} == {"seed program", *MODES, ORACLE}
     assert not any(ORACLE in (each.first, each.second) for each in found.contrasts)
     assert len(found.contrasts) == 10
@@ -105,7 +105,7 @@ async def test_a_comparison_that_was_stopped_and_resumed_gives_the_same_tables(t
     place = opened(tmp_path / "broken", improving)
     run_id = next(run.id for run in place.store.runs() if run.command == "compare")
     assert place.store.run(run_id).status == "budget"
-    begun = trail(place.store, run_id).arms
+    begun = history(place.store, run_id).arms
     assert [run.command for run in place.store.runs()] == ["compare"]
     assert place.store.runs_below(run_id) == [arm.run_id for arm in begun]
     place.store.close()
@@ -124,7 +124,7 @@ async def test_terms_that_cannot_be_met_are_refused_before_anything_runs(tmp_pat
         (Terms(equal="usd", plan=PLAN), "--no-cache"),
     ):
         with pytest.raises(ConfigError, match=words):
-            await compare(place, entries, place.model("solver"), terms, run_id="none")
+            await run_arms(place, entries, place.model("solver"), terms, run_id="none")
     assert place.store.runs() == []
     place.store.close()
 
@@ -140,7 +140,7 @@ async def test_an_allowance_can_be_given_and_counted_in_tokens(tmp_path: Path) -
     (independent, sampling) = (each for _, each in found.arms if each)
     assert independent.start.plan["allowance"] == {"unit": "tokens", "amount": 600}
     for each in independent.candidates:
-        assert each.accepted is False or "not considered" not in each.reason
+        assert not each.attempt.accepted or each.attempt.considered
     once = sum(part.usage.prompt_tokens + part.usage.completion_tokens for part in sampling.spent)
     n_samples = sampling.spent[0].usage.calls / 20
     assert n_samples > 1

@@ -14,8 +14,8 @@ from loriner.report.page import html
 from loriner.report.pages import facts_of, page_of
 from loriner.search.adapt import adapt
 from loriner.search.drawing import N_REDRAWS
-from loriner.search.episode import Adaptation, Plan
-from loriner.search.history import trail
+from loriner.search.episode import Plan
+from loriner.search.history import Adaptation, history
 
 EDIT = "Another.\n\n<<<<<<< SEARCH\n    prompt = {old}\n=======\n    prompt = {new}\n>>>>>>> REPLACE\n"
 FIRST, OTHER = '"v0.0: " + question', '"v1.0: " + question'
@@ -67,9 +67,7 @@ async def adapted(
 
 
 def reasons(found: Adaptation) -> list[list[str]]:
-    return [
-        [each.decision.reason if each.decision else "" for each in made.attempts] for made in found.rounds
-    ]
+    return [[each.reason for each in made.attempts] for made in found.rounds]
 
 
 async def test_a_program_that_was_tried_is_drawn_again_and_never_scored_again(tmp_path: Path) -> None:
@@ -78,7 +76,7 @@ async def test_a_program_that_was_tried_is_drawn_again_and_never_scored_again(tm
     assert len(first) == 1 and first[0].startswith("refused: +0.000")
     again = ["not scored again: it is the program of round 1"] * (1 + N_REDRAWS)
     assert second == third == again
-    assert [each.rollout.index for each in found.rounds[1].attempts] == list(range(1 + N_REDRAWS))
+    assert [each.index for each in found.rounds[1].attempts] == list(range(1 + N_REDRAWS))
     assert found.stopped.reason == "proposer has nothing left"
 
 
@@ -89,7 +87,7 @@ async def test_what_takes_everything_back_is_the_program_of_the_seed(tmp_path: P
 
 async def test_a_redraw_brings_the_program_that_was_not_tried(tmp_path: Path) -> None:
     found = await adapted(tmp_path, guesser(0.0), undecided, candidates=2, rounds=1)
-    tried = {each.rollout.candidate for each in found.rounds[0].attempts if each.considered}
+    tried = {each.harness_id for each in found.rounds[0].attempts if each.considered}
     assert len(tried) == 2
     assert found.stopped.reason == "rounds"
 
@@ -98,7 +96,7 @@ async def test_a_gain_on_every_question_is_accepted_and_nothing_failed_ends_the_
     tmp_path: Path,
 ) -> None:
     found = await adapted(tmp_path, at_least(1))
-    assert found.best.harness != SEED
+    assert found.best.harness_id != SEED.id
     assert len(found.rounds) == 1
     assert found.stopped.reason == "nothing failed"
 
@@ -113,7 +111,7 @@ async def test_it_goes_on_while_feedback_fails_though_the_grade_questions_are_ri
     found = await adapted(tmp_path, mind, task=Uneven(24))
     assert found.rounds == ()
     assert str(found.stopped).startswith("nothing can be accepted any more: the current program scores 1.00")
-    assert len(found.seed.grade.trials) == 24
+    assert len(found.seed.grade) == 24
 
 
 async def test_each_round_shows_other_feedback_questions(tmp_path: Path) -> None:
@@ -141,18 +139,18 @@ async def test_what_leads_and_is_not_confirmed_is_kept_scored_and_taken_on_a_per
     tmp_path: Path,
 ) -> None:
     found = await adapted(tmp_path, at_least(1, 0.2), rounds=1, grade=12)
-    assert found.best.harness == SEED
+    assert found.best.harness_id == SEED.id
     kept = found.candidate
-    assert kept is not None and kept.test is not None and kept.reason.startswith("refused")
+    assert kept is not None and kept.test and kept.reason.startswith("refused")
     place = opened(tmp_path, guesser(0.0))
-    stood = trail(place.store, found.run_id).stood
-    assert stood["candidate"].harness_id == kept.harness.id and stood["candidate"].reason == kept.reason
-    assert trail(place.store, found.run_id).stopped == "rounds"
-    assert place.registry.harness("candidate/words") == kept.harness
+    told = history(place.store, found.run_id)
+    assert told.standings["candidate"] == kept
+    assert told.end == found.stopped and str(told.end) == "rounds"
+    assert place.registry.harness("candidate/words") == found.programs["candidate"]
     assert place.registry.harness("best", task="words") == SEED
     place.registry.take("words")
-    assert place.registry.harness("best", task="words") == kept.harness
-    assert place.registry.harness("words") == kept.harness
+    assert place.registry.harness("best", task="words") == found.programs["candidate"]
+    assert place.registry.harness("words") == found.programs["candidate"]
     place.store.close()
 
 
@@ -169,9 +167,17 @@ async def test_the_leader_alone_meets_further_questions(tmp_path: Path, candidat
     choosing = [stage.end for stage in stages if stage.n_candidates > 1]
     for made in found.rounds:
         for each in made.attempts:
-            assert each.grade is not None
-            if each.decision is None:
-                assert len(each.grade.trials) <= choosing[-1] < 24
+            assert each.after is not None
+            if not each.reason:
+                assert n_graded(tmp_path, found.run_id, each.harness_id) <= choosing[-1] < 24
+
+
+def n_graded(home: Path, run_id: str, harness_id: str | None) -> int:
+    """Grade trials that a program had in the search."""
+    place = opened(home, guesser(0.0))
+    trials = place.store.trials(run_id, harness_id=harness_id, purpose="grade")
+    place.store.close()
+    return sum(not each.sample for each in trials)
 
 
 def layout_alone(request: ModelRequest) -> str:
@@ -184,9 +190,9 @@ def layout_alone(request: ModelRequest) -> str:
 async def test_a_program_that_differs_in_a_comment_alone_is_not_scored(tmp_path: Path) -> None:
     found = await adapted(tmp_path, guesser(0.0), layout_alone, rounds=2)
     again = found.rounds[1].attempts[0]
-    assert again.rollout.candidate is not None and again.grade is None
-    assert again.decision is not None and "it is the program of round 1" in again.decision.reason
+    assert again.harness_id is not None and again.after is None
+    assert "it is the program of round 1" in again.reason
     place = opened(tmp_path, guesser(0.0))
-    assert again.rollout.candidate.id not in {each.harness_id for each in place.store.trials(found.run_id)}
+    assert again.harness_id not in {each.harness_id for each in place.store.trials(found.run_id)}
     assert "it is the program of round 1" in html(page_of(facts_of(place.store, found.run_id)))
     place.store.close()

@@ -266,15 +266,19 @@ def test_a_tag_takes_no_name_that_means_something_else(registry: Registry, name:
     registry.tag("v1-x", SEED.id)
 
 
-def test_a_commit_by_hand_is_a_version_too(registry: Registry, tmp_path: Path) -> None:
-    clone = tmp_path / "clone"
+def by_hand(registry: Registry, clone: Path, source: str) -> None:
+    """A commit with an annotated tag, pushed from a clone."""
     git(registry, "clone", "-q", str(registry.path), str(clone))
-    (clone / "harness.py").write_text(BEST.source + "# by hand\n")
+    (clone / "harness.py").write_text(source)
     who = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "safe.directory=*"]
     for arguments in (["commit", "-qam", "Tidy\n\nScore: high\nRound: none"], ["tag", "-am", "t", "mine"]):
         subprocess.run(["git", *who, "-C", str(clone), *arguments], check=True)
     push = ["git", *who, "-C", str(clone), "push", "-q", "--follow-tags", "origin", "HEAD"]
     subprocess.run(push, check=True)
+
+
+def test_a_commit_by_hand_is_a_version_too(registry: Registry, tmp_path: Path) -> None:
+    by_hand(registry, tmp_path / "clone", BEST.source + "# by hand\n")
     head = registry.log(TASK)[0]
     assert (head.subject, head.score, head.round) == ("Tidy", None, 0)
     assert head.harness_id == Harness(BEST.source + "# by hand\n").id
@@ -285,17 +289,51 @@ def test_a_commit_by_hand_is_a_version_too(registry: Registry, tmp_path: Path) -
 def test_packed_by_git_it_still_reads_and_writes(registry: Registry) -> None:
     git(registry, "gc", "-q", "--prune=now")
     assert len(registry.log(TASK)) == 3
-    fresh = Registry(registry.path)
+    fresh = Registry(registry.path.parent)
     assert [entry.sha for entry in fresh.log(TASK)] == [entry.sha for entry in registry.log(TASK)]
     keep(fresh, Harness(BEST.source + "# more\n"), BEST, number=3)
     assert len(fresh.log(TASK)) == 4
 
 
-def test_a_missing_object_is_damage_in_words(registry: Registry) -> None:
-    victim = registry.log(TASK)[1].sha
-    (registry.path / "objects" / victim[:2] / victim[2:]).unlink()
-    with pytest.raises(StoreError, match=r"damaged.*fsck"):
-        Registry(registry.path).log(TASK)
+def test_what_git_lost_is_written_anew_from_the_store(registry: Registry) -> None:
+    registry.tag("mine", BETTER.id)
+    log, names = registry.log(TASK), git(registry, "show-ref", "--head")
+    (registry.path / "objects" / log[1].sha[:2] / log[1].sha[2:]).unlink()
+    assert Registry(registry.path.parent).log(TASK) == log, "the rows know all of it"
+    with pytest.raises(subprocess.CalledProcessError):
+        git(registry, "fsck", "--strict")
+    assert Registry(registry.path.parent).rebuild() == 3
+    git(registry, "fsck", "--strict")
+    assert git(registry, "show-ref", "--head") == names
+    assert registry.log(TASK) == log
+    assert [each.name for each in registry.path.parent.glob("registry.1*")], "the old one is kept"
+
+
+def test_without_a_repository_it_is_written_from_the_store(registry: Registry) -> None:
+    names = git(registry, "show-ref", "--head")
+    shutil.rmtree(registry.path)
+    again = Registry.open(registry.path.parent)
+    assert git(again, "show-ref", "--head") == names
+    git(again, "fsck", "--strict")
+
+
+def test_a_hand_made_commit_is_written_anew_as_it_was(registry: Registry, tmp_path: Path) -> None:
+    by_hand(registry, tmp_path / "clone", BEST.source + "# by hand\n")
+    log = registry.log(TASK)
+    shutil.rmtree(registry.path)
+    again = Registry.open(registry.path.parent)
+    assert again.log(TASK) == log
+    git(again, "fsck", "--strict")
+
+
+def test_a_lost_damaged_repository_of_an_older_home_is_said(tmp_path: Path) -> None:
+    """Its versions stand there alone: nothing is made up in their place."""
+    first = Registry.open(tmp_path)
+    sha = keep(first, SEED, None)
+    shutil.move(first.path, tmp_path / "older" / "registry")
+    (tmp_path / "older" / "registry" / "objects" / sha[:2] / sha[2:]).unlink()
+    with pytest.raises(StoreError, match=r"object .* missing or unreadable"):
+        Registry.open(tmp_path / "older")
 
 
 def test_a_folder_that_is_no_repository_is_refused(tmp_path: Path) -> None:

@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loriner.events import End, Start
-from loriner.records import Call, Evaluation, Harness, Status, Trial
-from loriner.search.episode import Adaptation, Standing
+from loriner.events import End, Standing, Start
+from loriner.records import Harness
+from loriner.search.history import Adaptation
 from loriner.search.remarks import between, remarks
 from loriner.statistics import interval
 
 PROGRAM = Harness("def solve(model, question):\n    return model(question)\n")
 
 
-def evaluation(purpose: str, scores: Sequence[float], *, asks: bool = True) -> Evaluation:
-    call = Call(kind="model", request={}, reply="x")
-    trials = (
-        Trial(
-            harness_id=PROGRAM.id,
-            task="t",
-            question_id=f"{purpose}{n}",
-            status=Status.OK if score == 1 else Status.WRONG,
-            score=score,
-            calls=(call,) if asks else (),
-        )
-        for n, score in enumerate(scores)
-    )
-    return Evaluation(harness_id=PROGRAM.id, task="t", purpose=purpose, trials=tuple(trials))
+def scores_of(purpose: str, scores: Sequence[float]) -> dict[str, float]:
+    return {f"{purpose}{n}": score for n, score in enumerate(scores)}
 
 
 def episode(
     grade: Sequence[float], test: Sequence[float], *, asks: bool = True, always: float = 0.0
 ) -> Adaptation:
     standing = Standing(
-        harness=PROGRAM,
-        grade=evaluation("grade", grade, asks=asks),
-        test=evaluation("test", test, asks=asks),
-        faults=Counter(),
+        name="best",
+        harness_id=PROGRAM.id,
+        grade=scores_of("grade", grade),
+        test=scores_of("test", test),
+        asks_model=asks,
     )
     start = Start(
         run_id="",
@@ -57,12 +45,11 @@ def episode(
         constant_scores={f"test{n}": always for n in range(len(test))},
     )
     return Adaptation(
-        run_id="r",
-        task="t",
-        proposer="p",
         start=start,
         seed=standing,
         best=standing,
+        candidate=None,
+        programs={"best": PROGRAM},
         rounds=(),
         stopped=End(reason="rounds"),
     )
@@ -93,7 +80,7 @@ def test_a_program_that_scores_no_more_than_one_answer_is_said_to() -> None:
 
 def test_without_sealed_questions_only_the_calls_are_spoken_of() -> None:
     bare = episode([1, 0, 1], [], asks=False)
-    assert len(remarks(replace(bare, best=replace(bare.best, test=None)))) == 1
+    assert len(remarks(replace(bare, best=replace(bare.best, test={})))) == 1
 
 
 @given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=30))

@@ -12,7 +12,7 @@ from loriner.errors import ConfigError
 from loriner.report.comparison.results import holm
 from loriner.report.facts import AFRESH, PROPOSER, SEARCH, TEST, Episode
 from loriner.report.pages import facts_of
-from loriner.search.history import tell, trail
+from loriner.search.history import history, tell
 from loriner.store.database import Store
 from recorded import LOOP, SEED, WIDE, evaluate, record, third, trial
 
@@ -37,17 +37,21 @@ async def test_seed_and_best_have_three_scores_each(store: Store) -> None:
     assert fmean(episode.seed.test.values()) == 0.2
     assert fmean(episode.best.grade.values()) == 0.65
     assert len(episode.best.fresh) == 20 and len(episode.best.test) == 30
-    assert episode.best.n_calls == 1.0
+    assert episode.best.calls_a_question == 1.0
     assert episode.oracle is None
 
 
 async def test_candidates_keep_order_reason_effect_and_structure(store: Store) -> None:
     refused, accepted, wide = (await read(store, await record(store))).candidates
-    assert (refused.code, refused.harness_id, refused.grade) == ("not_found", None, None)
-    assert (accepted.harness_id, accepted.accepted, accepted.parent_id) == (LOOP.id, True, SEED.id)
+    assert (refused.attempt.code, refused.attempt.harness_id, refused.grade) == ("not_found", None, None)
+    assert (accepted.attempt.harness_id, accepted.attempt.accepted, accepted.parent_id) == (
+        LOOP.id,
+        True,
+        SEED.id,
+    )
     assert accepted.effect is not None and round(accepted.effect.difference.mean, 2) == 0.45
     assert (accepted.growth, wide.growth) == ("both", "broader")
-    assert (wide.parent_id, wide.accepted) == (LOOP.id, False)
+    assert (wide.parent_id, wide.attempt.accepted) == (LOOP.id, False)
 
 
 async def test_the_search_is_priced_without_the_sealed_and_the_fresh_trials(store: Store) -> None:
@@ -71,7 +75,7 @@ async def test_a_second_telling_changes_nothing(store: Store) -> None:
     run_id = await record(store)
     before = await read(store, run_id)
     await evaluate(store, run_id, SEED, "grade", 20, third)
-    for told in trail(store, run_id).rounds:
+    for told in history(store, run_id).rounds:
         await tell(store, run_id, told)
     after = await read(store, run_id)
     assert after.rounds == before.rounds

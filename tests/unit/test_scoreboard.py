@@ -7,8 +7,8 @@ import pytest
 from loriner.cli.scoreboard import LONGEST, WIDEST, markdown, tables
 from loriner.errors import TaskError
 from loriner.records import Call, Evaluation, Status, Trial
-from loriner.search.board import Board
-from loriner.search.scoreboard import Baseline, Cell, Scoreboard
+from loriner.verbs.board import Board
+from loriner.verbs.scoreboard import Baseline, Cell, Scoreboard
 
 
 def cell(task: str, scores: list[float | None], harness: str = "a") -> Cell:

@@ -16,7 +16,8 @@ from loriner.models.base import ModelReply
 from loriner.models.meter import Budget, Meter, Need
 from loriner.records import Call, Evaluation, Status, Trial
 from loriner.search.adapt import adapt
-from loriner.search.episode import Adaptation, Plan
+from loriner.search.episode import Plan
+from loriner.search.history import Adaptation
 from loriner.search.reserve import a_trial, for_sealed
 
 PLAN = Plan(rounds=4, candidates=2, accept="mean", feedback=4, grade=12, test=10)
@@ -43,10 +44,7 @@ async def searched(
 
 def told(found: Adaptation) -> list[object]:
     """What is to be equal however often a run was stopped."""
-    return [
-        (each.harness.id, each.grade.scores, each.test and each.test.scores, each.fresh and each.fresh.scores)
-        for each in (found.seed, found.best)
-    ] + [[(one.rollout.candidate, one.decision) for one in each.attempts] for each in found.rounds]
+    return [found.seed, found.best, found.candidate, *(each.attempts for each in found.rounds)]
 
 
 @pytest.mark.parametrize("unit", ["trials", "calls"])
@@ -58,9 +56,9 @@ async def test_a_cap_in_the_middle_of_round_2_leaves_the_best_so_far_with_its_se
     found = await searched(tmp_path / "cut", **{unit: cap})
     assert found.stopped.reason == "budget" and found.stopped.missing == ()
     assert f"{cap} {unit} is reached" in found.stopped.why and "20 kept for the sealed" in found.stopped.why
-    assert len(found.rounds) == 1 and found.best.harness.id != SEED.id
-    assert [len(each.test.trials) for each in (found.seed, found.best) if each.test] == [10, 10]
-    assert found.best.fresh is None
+    assert len(found.rounds) == 1 and found.best.harness_id != SEED.id
+    assert [len(each.test) for each in (found.seed, found.best)] == [10, 10]
+    assert not found.best.fresh
     resumed = await searched(tmp_path / "cut", resume=found.run_id)
     assert resumed.stopped == whole.stopped and len(resumed.rounds) > 1
     assert told(resumed) == told(whole)
@@ -68,10 +66,10 @@ async def test_a_cap_in_the_middle_of_round_2_leaves_the_best_so_far_with_its_se
 
 async def test_a_cap_on_tokens_leaves_room_as_well(tmp_path: Path) -> None:
     whole = await searched(tmp_path / "whole")
-    found = await searched(tmp_path / "cut", tokens=(whole.bill.proposer.prompt_tokens) / 2)
+    found = await searched(tmp_path / "cut", tokens=(whole.stopped.proposer.prompt_tokens) / 2)
     assert found.stopped.reason == "budget" and "tokens is reached" in found.stopped.why
     assert len(found.rounds) < len(whole.rounds)
-    assert [len(each.test.trials) for each in (found.seed, found.best) if each.test] == [10, 10]
+    assert [len(each.test) for each in (found.seed, found.best)] == [10, 10]
 
 
 @pytest.mark.parametrize(
@@ -87,8 +85,8 @@ async def test_what_a_small_cap_leaves_out_is_said(
     found = await searched(tmp_path, trials=cap)
     assert found.stopped.reason == "budget"
     assert found.stopped.missing[: len(missing)] == missing
-    assert found.best.harness.id == SEED.id
-    assert len(found.seed.grade.trials) + len(found.seed.test.trials if found.seed.test else ()) == cap
+    assert found.best.harness_id == SEED.id
+    assert len(found.seed.grade) + len(found.seed.test) == cap
 
 
 async def test_without_one_score_there_is_nothing_to_return(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import importlib.util
 import io
 import json
 import sqlite3
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from rich.console import Console
 
 from loriner.cli.watching import view
 from loriner.errors import ConfigError, MissingExtra, StoreError
+from loriner.events import Round
 from loriner.records import (
     Call,
     Context,
@@ -29,7 +30,7 @@ from loriner.records import (
     Trial,
     Version,
 )
-from loriner.search.history import Told
+from loriner.search.history import tell
 from loriner.store.bisect import bisect
 from loriner.store.check import check
 from loriner.store.connection import FILE_NAME
@@ -127,8 +128,8 @@ async def episode(home: Path, *, questions: tuple[str, ...] = ("q1", "q2")) -> s
         await store.add_trial(run, "grade", trial(GOOD, question, 1.0))
         await store.add_trial(run, "grade", trial(WORSE, question, 0.0))
     await store.add_trial(run, "grade", trial(GOOD, "q1", None, Status.INFRA_ERROR))
-    made = Told(number=1, parent_id=SEED.id, current_id=GOOD.id, n_calls=0, tried=())
-    await store.add_event(run, "round", asdict(made))
+    made = Round(number=1, parent_id=SEED.id, current_id=GOOD.id, grade=1.0, n_calls=0, attempts=())
+    await tell(store, run, made)
     store.finish_run(run, "done", {"best": 1.0})
     store.close()
     registry = Registry.open(home)
@@ -299,7 +300,7 @@ async def test_a_sound_store_has_no_problems(tmp_path: Path) -> None:
         ("DELETE FROM payloads WHERE trial = 1", "1 trials without their payload"),
         ("UPDATE harnesses SET source = (SELECT max(source) FROM harnesses)", "not what its id says"),
         ("UPDATE harnesses SET source = x'00' WHERE n = 1", "cannot be read"),
-        ("UPDATE runs SET id = 'other'", "which the store does not have"),
+        ("DELETE FROM versions", "refers to a row of versions"),
         ("INSERT INTO schema_version VALUES (99, '')", "newer release"),
         ("DROP INDEX events_of_run", None),
     ],

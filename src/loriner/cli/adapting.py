@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from loriner.cli.flags import settled
 from loriner.cli.globals import Globals
-from loriner.cli.spending import DryRun, Replay, Resume, earlier, print_estimate
+from loriner.cli.spending import DryRun, Replay, Resume, print_estimate
 from loriner.config import Settings
 
 if TYPE_CHECKING:
-    from loriner.records import Usage
-    from loriner.search.episode import Adaptation
-    from loriner.search.estimate import Estimate
+    from loriner.search.history import Adaptation
+    from loriner.verbs.earlier import Earlier
 
 DEMO_TASK = "primes"
 DEMO_SOLVER = "qwen2.5-coder-0.5b"
@@ -30,12 +29,16 @@ def adapt(
     replay: Replay = None,
 ) -> None:
     """Adapts a harness to a task: propose, evaluate, accept, round after round."""
-    settings = earlier(settings, "adapt", resume, replay, given.flags.get("adapt", {}).get("harness"))
+    from loriner.verbs.adapt import estimate
+    from loriner.verbs.earlier import Earlier, as_begun
+
+    harness = given.flags.get("adapt", {}).get("harness")
+    earlier = Earlier(resume=resume, replay=replay, harnesses=(harness,) if harness else ())
+    settings = as_begun(settings, "adapt", earlier)
     if dry_run:
-        print_estimate(given, asyncio.run(_estimate(settings)))
+        print_estimate(given, asyncio.run(estimate(settings)))
         return
-    episode, spent = asyncio.run(_adapt(settings, given, resume=resume, replay=replay))
-    _print(given, settings, episode, spent)
+    _print(given, settings, _adapted(given, settings, earlier))
 
 
 def demo(
@@ -66,8 +69,8 @@ def demo(
         f"The solver {solver} is a real, frozen model, run on this machine; {task} is a real benchmark.\n"
         "Nothing is scripted but the proposer: it picks from a catalogue of known revisions (no model).",
     )
-    episode, spent = asyncio.run(_adapt(settings, given))
-    _print(given, settings, episode, spent)
+    episode = _adapted(given, settings)
+    _print(given, settings, episode)
     if not given.json:
         from loriner.cli.render import next_steps
 
@@ -79,73 +82,21 @@ def _say(given: Globals, text: str) -> None:
         typer.echo(text, err=True)
 
 
-async def _estimate(settings: Settings) -> Estimate:
-    from loriner.search.episode import Plan
-    from loriner.search.estimate import of_adaptation
-    from loriner.workspace import named, task_of
+def _adapted(given: Globals, settings: Settings, earlier: Earlier | None = None) -> Adaptation:
+    from loriner.cli.session import carried_out
+    from loriner.verbs.adapt import adapt as verb
+    from loriner.verbs.earlier import FRESH
 
-    named(settings.adapt.solver, "solver", "--solver")
-    task = task_of(settings)
-    try:
-        return of_adaptation(settings, task, Plan.of(settings.adapt))
-    finally:
-        await task.close()
+    return carried_out(given, settings, verb, "adapting", earlier=earlier or FRESH)
 
 
-async def _adapt(
-    settings: Settings, given: Globals, *, resume: str | None = None, replay: str | None = None
-) -> tuple[Adaptation, Usage]:
-    from loriner.cli.progress import watching
-    from loriner.report.sinks.telling import chosen, sinking
-    from loriner.runtime.levels import NEEDED
-    from loriner.search.adapt import adapt as run_adaptation
-    from loriner.search.episode import Plan
-    from loriner.search.estimate import of_adaptation
-    from loriner.workspace import named, task_of, workspace
-
-    sinks = chosen(settings.sinks)
-    wanted = settings.adapt
-    async with workspace(settings, "adapting", needed_level=NEEDED) as opened:
-        task = task_of(settings)
-        try:
-            plan = Plan.of(wanted)
-            of_adaptation(settings, task, plan)  # refuses caps that cannot be kept or fit nothing
-            parent = None if replay is None else opened.replay(replay)
-            solver = opened.model(named(wanted.solver, "solver", "--solver"))
-            proposer = opened.proposer(wanted.proposer)
-            start = await opened.pinned(wanted.harness or f"library:{task.seed_harness}", task.name)
-            with (
-                opened.run("adapt", resume=resume, parent=parent) as (run_id, summary),
-                watching(given.verbosity) as watch,
-                sinking(sinks, run_id, watch, home=settings.home) as observe,
-            ):
-                lab = opened.evaluator(run_id, solver, observe)
-                episode = await run_adaptation(
-                    task, start, lab, proposer, plan=plan, registry=opened.registry
-                )
-                summary |= _summary(episode)
-        finally:
-            await task.close()
-        return episode, opened.store.spent(run_id)
-
-
-def _summary(episode: Adaptation) -> dict[str, Any]:
-    from loriner.cli import documents
-
-    return {
-        "task": episode.task,
-        "seed": documents.standing(episode.seed),
-        "best": documents.standing(episode.best),
-        "rounds": len(episode.rounds),
-        "stopped": documents.stop(episode.stopped),
-    }
-
-
-def _print(given: Globals, settings: Settings, episode: Adaptation, spent: Usage) -> None:
+def _print(given: Globals, settings: Settings, episode: Adaptation) -> None:
     """Prints the outcome. Exit 4 after it, where a cap ended the search."""
     from loriner.cli import documents, render
     from loriner.errors import BudgetReached
 
+    with given.store() as store:
+        spent = store.spent(episode.run_id)
     if given.json:
         documents.emit(documents.adaptation(episode, settings.adapt.solver or "", spent))
     else:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from loriner.cli.flags import settled
 from loriner.cli.globals import Globals
-from loriner.cli.spending import DryRun, Replay, Resume, earlier, print_estimate, require_writable
+from loriner.cli.spending import DryRun, Replay, Resume, print_estimate, require_writable
 from loriner.config import Settings
-
-if TYPE_CHECKING:
-    from loriner.search.board import Board
-    from loriner.search.scoreboard import Scoreboard
 
 
 @settled("evaluate", "adapt.solver", "budget", "cache")
@@ -34,21 +30,20 @@ def evaluate(
 ) -> None:
     """Scores harnesses on a task, on several or on a suite, each with n and a 95 % interval."""
     from loriner.cli import scoreboard
-    from loriner.config import changed
-    from loriner.search.board import asked_for, estimate
+    from loriner.cli.session import carried_out
+    from loriner.verbs.board import estimate
+    from loriner.verbs.earlier import Earlier, as_begun
+    from loriner.verbs.scoreboard import evaluate as verb
 
-    harness = given.flags.get("evaluate", {}).get("harnesses")
-    settings = earlier(settings, "evaluate", resume, replay)
-    if replay is not None and harness:
-        settings = changed(settings, evaluate={"harnesses": harness})
-    board = asked_for(settings)
+    harnesses = tuple(given.flags.get("evaluate", {}).get("harnesses", ()))
+    earlier = Earlier(resume=resume, replay=replay, harnesses=harnesses)
+    settings = as_begun(settings, "evaluate", earlier)
     if dry_run:
-        print_estimate(given, estimate(settings, board))
+        print_estimate(given, asyncio.run(estimate(settings)))
         return
     if out is not None:
         require_writable(out)
-    anew = bool(harness)
-    filled = asyncio.run(_fill(settings, given, board, resume=resume, replay=replay, anew=anew))
+    filled = carried_out(given, settings, verb, earlier=earlier)
     scoreboard.show(filled, json=given.json, trials=given.verbosity > 0)
     if out is not None:
         out.write_text(scoreboard.markdown(filled), encoding="utf-8")
@@ -57,16 +52,6 @@ def evaluate(
         raise typer.Exit(error.exit_code)
     if fail_under is not None and not filled.reaches(fail_under):
         raise typer.Exit(1)
-
-
-async def _fill(settings: Settings, given: Globals, board: Board, **earlier: Any) -> Scoreboard:
-    from loriner.cli.progress import watching
-    from loriner.search.scoreboard import fill
-    from loriner.workspace import workspace
-
-    async with workspace(settings) as opened:
-        with watching(given.verbosity) as observe:
-            return await fill(opened, board, observe, **earlier)
 
 
 @settled(*(f"adapt.{each}" for each in ("task", "solver", "proposer", "harness", "candidates", "feedback")))
@@ -78,42 +63,14 @@ def propose(
     ] = False,
 ) -> None:
     """Shows what a proposer would change, and whether the edits apply; grades nothing."""
-    asyncio.run(_propose(settings, given, print_prompt))
-
-
-async def _propose(settings: Settings, given: Globals, print_prompt: bool) -> None:
     from loriner.cli import documents, render
-    from loriner.cli.progress import watching
-    from loriner.propose.context import brief_of, make_context
-    from loriner.propose.proposer import propose as write
-    from loriner.workspace import named, task_of, workspace
+    from loriner.cli.session import carried_out
+    from loriner.verbs.propose import propose as verb
 
-    wanted = settings.adapt
-    async with workspace(settings) as opened:
-        task = task_of(settings)
-        try:
-            harness = opened.harness(wanted.harness or f"library:{task.seed_harness}", task.name)
-            proposer = opened.proposer(wanted.proposer)
-            solver = opened.model(named(wanted.solver, "solver", "--solver"))
-            questions = task.questions("feedback")[: wanted.feedback]
-            with opened.run("propose") as (run_id, summary), watching(given.verbosity) as observe:
-                lab = opened.evaluator(run_id, solver, observe)
-                trials = await lab.evaluate(task, harness, questions, purpose="feedback")
-                seen = make_context(
-                    brief_of(task.name, task.description, task.tools), harness, trials, questions, round=1
-                )
-                if print_prompt:
-                    render.prompt(opened.asking(wanted.proposer).read(seen))
-                rollouts = [await write(proposer, seen, index) for index in range(wanted.candidates)]
-                for each in rollouts:
-                    await opened.store.add_rollout(run_id, each)
-                summary |= {
-                    "task": task.name,
-                    "candidates": sum(each.candidate is not None for each in rollouts),
-                }
-        finally:
-            await task.close()
+    found = carried_out(given, settings, verb)
+    if print_prompt:
+        render.prompt(found.prompt)
     if given.json:
-        documents.emit(documents.proposals(run_id, task.name, proposer.name, harness, rollouts))
+        documents.emit(documents.proposals(found))
     else:
-        render.proposals(harness, rollouts)
+        render.proposals(found.harness, found.rollouts)

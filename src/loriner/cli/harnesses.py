@@ -22,7 +22,7 @@ VersionArgument = Annotated[str, typer.Argument(help="A version (id, tag, branch
 
 
 def _harness(given: Globals, name: str) -> Harness:
-    from loriner.workspace import find_harness, unrecorded
+    from loriner.verbs.workspace import find_harness, unrecorded
 
     if (found := unrecorded(name)) is not None:
         return found
@@ -237,7 +237,7 @@ def _examples(given: Globals, version: str, name: str | None) -> list[tuple[str,
     """
     from loriner.errors import LorinerError
     from loriner.evaluation.examples import feedback_examples
-    from loriner.workspace import task_of
+    from loriner.verbs.workspace import task_of
 
     try:
         task = task_of(_settings(given, version, name))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,9 +12,10 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from loriner.events import Scores, Standing
 from loriner.models.base import Message
-from loriner.records import Evaluation, Fault, Harness, Rollout, Status, Trial, Usage
-from loriner.search.episode import Adaptation, Standing
+from loriner.records import Harness, Rollout, Status, Trial, Usage
+from loriner.search.history import Adaptation
 from loriner.search.remarks import remarks
 from loriner.statistics import Interval, interval
 from loriner.tasks.scorer import FAILURES
@@ -50,11 +50,8 @@ def interval_text(each: Interval) -> str:
     return f"{each.mean:.2f} [{each.low:.2f}, {each.high:.2f}]"
 
 
-def _score(evaluation: Evaluation | None) -> tuple[str, int]:
-    if evaluation is None or not evaluation.scores:
-        return "-", 0
-    found = interval(list(evaluation.scores.values()))
-    return interval_text(found), found.n
+def _score(scores: Scores) -> tuple[str, int]:
+    return (interval_text(interval(list(scores.values()))), len(scores)) if scores else ("-", 0)
 
 
 def outcome(trial: Trial) -> str:
@@ -68,20 +65,20 @@ def adaptation(episode: Adaptation, solver: str, spent: Usage) -> None:
     out = console()
     shown = {"seed": episode.seed, "best": episode.best, "candidate": episode.candidate}
     rows = [_standing_row(name, each) for name, each in shown.items() if each is not None]
-    start = episode.start
+    start, programs = episode.start, episode.programs
     beside = {"(constant answer)": start.constant_scores, "(nearest item copied)": start.copied_scores}
     rows += [_baseline_row(name, scores) for name, scores in beside.items() if scores]
     table(
-        f"{episode.task}: solver {solver} (frozen), proposer {episode.proposer}",
+        f"{start.task}: solver {solver} (frozen), proposer {start.proposer}",
         ["harness", "id", "grade, 95 % interval", "n", "sealed test, 95 % interval", "n"],
         rows,
     )
     _rounds(episode)
-    if episode.best.harness.id == episode.seed.harness.id:
+    if episode.best.harness_id == episode.seed.harness_id:
         out.print("No revision was accepted: the seed harness stands.")
     else:
         out.print("\n[bold]What was accepted[/bold]")
-        diff(episode.seed.harness.source, episode.best.harness.source, "seed", "best")
+        diff(programs["seed"].source, programs["best"].source, "seed", "best")
     if episode.candidate is not None:
         _unconfirmed(episode, episode.candidate)
     _faults(episode.seed.faults, episode.best.faults)
@@ -94,8 +91,8 @@ def adaptation(episode: Adaptation, solver: str, spent: Usage) -> None:
 def _unconfirmed(episode: Adaptation, candidate: Standing) -> None:
     """The candidate that led: what it changes, why it was not accepted, and how to take it all the same."""
     console().print("\n[bold]What led and was not confirmed[/bold]")
-    diff(episode.best.harness.source, candidate.harness.source, "best", "candidate")
-    words = f"{candidate.reason}. To take it all the same: loriner take {shlex.quote(episode.task)}"
+    diff(episode.programs["best"].source, episode.programs["candidate"].source, "best", "candidate")
+    words = f"{candidate.reason}. To take it all the same: loriner take {shlex.quote(episode.start.task)}"
     console().print(Text(words), soft_wrap=True)
 
 
@@ -111,7 +108,7 @@ def bill(spent: Usage) -> str:
 def _standing_row(name: str, each: Standing) -> list[Any]:
     grade, n_grade = _score(each.grade)
     test, n_test = _score(each.test)
-    return [name, each.harness.id[:12], grade, n_grade, test, n_test]
+    return [name, each.harness_id[:12], grade, n_grade, test, n_test]
 
 
 def _baseline_row(name: str, scores: Mapping[str, float]) -> list[Any]:
@@ -124,11 +121,9 @@ def _rounds(episode: Adaptation) -> None:
         [
             each.number,
             index + 1,
-            _what(attempt.rollout),
-            "-"
-            if attempt.grade is None or attempt.grade.mean_score is None
-            else f"{attempt.grade.mean_score:.2f}",
-            attempt.decision.reason if attempt.decision else "",
+            _what(attempt.code, attempt.note),
+            "-" if attempt.after is None else f"{attempt.after:.2f}",
+            attempt.reason,
         ]
         for each in episode.rounds
         for index, attempt in enumerate(each.attempts)
@@ -137,22 +132,21 @@ def _rounds(episode: Adaptation) -> None:
         table("Rounds", ["round", "candidate", "revision", "grade", "verdict"], rows)
 
 
-def _what(rollout: Rollout) -> str:
-    if rollout.failure is not None:
-        return f"refused: {rollout.failure.code}"
-    note = rollout.revision.note if rollout.revision else ""
+def _what(code: str, note: str) -> str:
+    if code:
+        return f"refused: {code}"
     return note.strip().splitlines()[0][:70] if note.strip() else "(no words)"
 
 
-def _faults(before: Counter[Fault], after: Counter[Fault]) -> None:
+def _faults(before: Mapping[str, int], after: Mapping[str, int]) -> None:
     if not before and not after:
         return
     out = console()
     out.print("\n[bold]Faults on the grade questions[/bold]")
     top = max([*before.values(), *after.values(), 1])
-    for fault in sorted({*before, *after}, key=lambda each: -before[each]):
-        for label, count in (("before", before[fault]), ("after", after[fault])):
-            name = str(fault) if label == "before" else ""
+    for fault in sorted({*before, *after}, key=lambda each: -before.get(each, 0)):
+        for label, count in (("before", before.get(fault, 0)), ("after", after.get(fault, 0))):
+            name = fault if label == "before" else ""
             out.print(f"  {name:<14} {label:<7} {'█' * round(BAR_WIDTH * count / top)} {count}")
 
 
@@ -174,7 +168,7 @@ def diff(old: str, new: str, old_name: str, new_name: str) -> None:
 
 def next_steps(episode: Adaptation) -> None:
     """The three commands to try after the demo."""
-    best, run = episode.best.harness.id[:12], episode.run_id
+    best, run = episode.best.harness_id[:12], episode.run_id
     steps = [
         (f"loriner report {run} -o report.html", "every round, diff, fault and cost, in one file"),
         (f"loriner export {best} -o best/", "the program, to run without this package"),
@@ -201,5 +195,6 @@ def proposals(harness: Harness, rollouts: Sequence[Rollout]) -> None:
             code = each.failure.code if each.failure else "none"
             console().print(Text(f"{title}: refused: {code}\n{message}"), soft_wrap=True)
             continue
-        console().print(Text(f"{title}: {_what(each)}"))
+        words = _what("", each.revision.note if each.revision else "")
+        console().print(Text(f"{title}: {words}"))
         diff(harness.source, each.candidate.source, harness.id[:12], each.candidate.id[:12])

@@ -9,8 +9,9 @@ from typing import Any
 
 from loriner.cli import documents, render
 from loriner.records import Status
-from loriner.search.scoreboard import Baseline, Cell, Scoreboard
+from loriner.report import figures
 from loriner.statistics import Interval
+from loriner.verbs.scoreboard import Baseline, Cell, Scoreboard
 
 WIDEST = 5
 """Tasks that stand beside each other in one table, a harness a row; more make several tables."""
@@ -157,7 +158,7 @@ def document(filled: Scoreboard, *, trials: bool) -> dict[str, Any]:
     """The scoreboard as one document, which leaves out the levels that hold one thing only: of several
     harnesses a list of them, of one its tasks, of one on a single task that cell itself, with its trials.
     """
-    board, bill = filled.board, documents.usage(filled.spent)
+    board, bill = filled.board, figures.usage(filled.spent)
     head = {"run": filled.run_id, "suite": board.suite, "solver": filled.solver, "split": board.split}
     if board.single:
         return {**head, **_of_cell(filled, filled.cells[0], trials=True), "usage": bill}
@@ -177,7 +178,7 @@ def _of_cell(filled: Scoreboard, cell: Cell, trials: bool) -> dict[str, Any]:
     evaluation = cell.evaluation
     if evaluation is None:
         return {"task": cell.task, "error": str(cell.error)}
-    used = documents.usage(cell.usage)
+    used = figures.usage(cell.usage)
     used["model_seconds"] = used.pop("seconds")  # of its calls: a task has no clock
     return {
         "run": filled.run_id,
@@ -197,4 +198,4 @@ def _of_cell(filled: Scoreboard, cell: Cell, trials: bool) -> dict[str, Any]:
 
 
 def _score(score: Interval | None) -> dict[str, Any] | None:
-    return None if score is None else documents.of_interval(score)
+    return None if score is None else figures.of_interval(score)

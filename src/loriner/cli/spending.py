@@ -10,7 +10,6 @@ import typer
 
 if TYPE_CHECKING:
     from loriner.cli.globals import Globals
-    from loriner.config import Settings
     from loriner.search.estimate import Estimate, Range
 
 Resume = Annotated[str | None, typer.Option(help="Go on with a run that was stopped.")]
@@ -18,67 +17,6 @@ Replay = Annotated[
     str | None, typer.Option(help="Do a run again from its recorded calls; no model is asked.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what it would take, and stop.")]
-
-
-def earlier(
-    settings: Settings, command: str, resume: str | None, replay: str | None, harness: str | None = None
-) -> Settings:
-    """The settings of the run that is resumed or replayed, or those given if none is.
-
-    Only home, budget and, for a replay, the harness are taken from now. What else is asked now and was not
-    then is told on stderr: it changes nothing.
-
-    Raises:
-        ConfigError: no such run, one of another command, or both are asked.
-    """
-    from loriner.config import Settings, changed
-    from loriner.errors import ConfigError
-    from loriner.store.database import Store
-
-    if resume is not None and replay is not None:
-        raise ConfigError("--resume goes on with a run, --replay does one again: give one of them")
-    name = resume or replay
-    if name is None:
-        return settings
-    store = Store.existing(settings.home)
-    try:
-        row = store.run(name)
-        within = row.parent if row.parent and store.run(row.parent).command == "compare" else None
-    finally:
-        store.close()
-    if row.command != command or within:
-        fit = f"loriner compare --resume {within}" if within else f"loriner {row.command}"
-        raise ConfigError(f"run {row.id} cannot be taken up by `{command}`: it belongs to `{fit}`")
-    then = Settings.model_validate(row.config)
-    for name in _unheard(settings, then):
-        typer.echo(f"note: a run that is taken up keeps its own settings: {name}", err=True)
-    then = then.model_copy(update={"home": settings.home, "budget": settings.budget})
-    return changed(then, adapt={"harness": harness}) if replay else then
-
-
-def _unheard(now: Settings, then: Settings) -> list[str]:
-    """What is set now and was not then, but for the program, which a run knows by its id."""
-    from loriner.config import Settings
-
-    default, was = _leaves(Settings()), _leaves(then)
-    if was["evaluate.suite"] is None:  # a run that kept its task where `adapt` does
-        was["evaluate.suite"] = was["adapt.task"]
-    return [
-        f"{name} stays {was.get(name)}, not {value}"
-        for name, value in _leaves(now).items()
-        if value not in (default.get(name), was.get(name))
-        and name.partition(".")[0] not in ("home", "budget", "models", "suites")
-        and not name.endswith((".harness", ".harnesses"))
-    ]
-
-
-def _leaves(settings: Settings) -> dict[str, Any]:
-    """Each value under its name, such as `adapt.rounds`."""
-    return {
-        f"{table}.{name}" if name else table: value
-        for table, within in settings.as_json().items()
-        for name, value in (within.items() if isinstance(within, dict) else [("", within)])
-    }
 
 
 def require_writable(path: Path) -> None:

@@ -14,15 +14,23 @@ app = typer.Typer()
 
 
 @app.command()
-def check(context: typer.Context) -> None:
-    """Whether the store and the registry are whole and agree. Exit 6 otherwise."""
+def check(
+    context: typer.Context,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="First write the git repository anew from the store.")
+    ] = False,
+) -> None:
+    """Checks that the store is whole. Exit 6 otherwise."""
     from loriner.cli import documents
     from loriner.store.check import check as run_check
     from loriner.store.connection import require_store
+    from loriner.store.registry import Registry
 
     given: Globals = context.obj
     home = given.settings().home
     require_store(home)
+    if rebuild:
+        Registry(home).rebuild()
     found = run_check(home)
     if given.json:
         documents.emit({"problems": list(found.problems), "counts": dict(found.counts)})

@@ -25,7 +25,7 @@ ShownArgument = Annotated[str, typer.Argument(help="The same, or a suite.")]
 
 
 def _open(context: typer.Context, name: str) -> Task:
-    from loriner.workspace import task_of
+    from loriner.verbs.workspace import task_of
 
     return task_of(context.obj.settings(adapt={"task": name}))
 

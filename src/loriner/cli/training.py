@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from loriner.cli.globals import Globals
 
 if TYPE_CHECKING:
+    from loriner.events import Observer
     from loriner.train.estimate import Estimate, TreesEstimate
-    from loriner.train.exercise import Exercise
     from loriner.train.settings import TrainConfig
-    from loriner.train.teacher import Lesson, TeachPlan
+    from loriner.verbs.workspace import Workspace
+
+R = TypeVar("R")
 
 app = typer.Typer()
 
@@ -31,63 +32,29 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what it would tak
 def contexts(context: typer.Context, config: ConfigArgument) -> None:
     """Draws the training contexts and freezes them to a file with a digest."""
     from loriner.cli import documents
+    from loriner.verbs.training import contexts as run
 
     given, read = _read(context, config)
-    found = asyncio.run(_contexts(given, read))
+    found = _work(given, lambda lab, observe: run(lab, read, observe))
     if given.json:
         documents.emit(found)
     else:
         typer.echo(f"{found['n']} contexts in {found['file']}, digest {found['digest']}")
 
 
-async def _contexts(given: Globals, config: TrainConfig) -> dict[str, Any]:
-    from loriner.cli.laboratory import draw_plan, laboratory, tell
-    from loriner.train.contexts import draw
-    from loriner.train.exercise import require_divisible, save
-    from loriner.train.suites import states
-
-    table = config.contexts
-    require_divisible(table.n, config.grpo.contexts_per_update)
-    async with laboratory(given, table, config.solver, "train contexts") as here:
-        starts = states(table, here.tasks, config.seed)
-        tell(
-            given, f"{len(starts)} programs on {len(here.tasks)} tasks, {table.pool} feedback questions each"
-        )
-        drawn = await draw(here.lab, here.tasks, starts, draw_plan(table, table.n, config.seed))
-        file = config.contexts_file
-        return {"file": str(file), "n": len(drawn), "digest": save(drawn, file, here.names)}
-
-
 @app.command()
 def teach(context: typer.Context, config: ConfigArgument) -> None:
     """Has a teacher revise the contexts' programs; keeps what beats them and passes the quality screen."""
     from loriner.cli import documents
-    from loriner.train import jsonl, teacher
+    from loriner.verbs.training import teach as run
 
     given, read = _read(context, config)
-    lessons, plan = asyncio.run(_teach(given, read))
-    found = asdict(teacher.report(read.teacher.proposer, lessons, plan))
-    jsonl.write_text(read.output / "lessons-report.json", json.dumps(found, indent=2))
+    found, n_rows = _work(given, lambda lab, observe: run(lab, read, observe))
     if given.json:
         documents.emit(found)
-    else:
-        _print_lessons(found)
-    n_rows = teacher.export(lessons, plan, read.lessons_file)
-    if not given.json:
-        typer.echo(f"{n_rows} rows in {read.lessons_file}")
-
-
-async def _teach(given: Globals, config: TrainConfig) -> tuple[list[Lesson], TeachPlan]:
-    from loriner.cli.laboratory import laboratory
-    from loriner.train.exercise import load
-    from loriner.train.teacher import TeachPlan, teach
-
-    table = config.teacher.model_dump(exclude={"proposer", "n_contexts"})
-    plan = TeachPlan(**table, seed=config.seed)
-    exercises = load(config.contexts_file)[: config.teacher.n_contexts]
-    async with laboratory(given, config.contexts, config.solver, "train teach") as here:
-        proposer = here.opened.proposer(config.teacher.proposer)
-        return await teach(here.lab, here.tasks, exercises, proposer, plan), plan
+        return
+    _print_lessons(found)
+    typer.echo(f"{n_rows} rows in {read.lessons_file}")
 
 
 def _print_lessons(found: dict[str, Any]) -> None:
@@ -122,18 +89,19 @@ def trees(
     dry_run: DryRun = False,
 ) -> None:
     """Grows trees of known revisions on the tasks; writes lessons of all depths and what each gained."""
-    from loriner.cli import documents, growing
+    from loriner.cli import documents
+    from loriner.verbs import trees as verb
 
     given, read = _read(context, config)
     if dry_run:
-        _print_estimate(given, growing.estimate(read))
+        _print_estimate(given, verb.estimate(read))
         return
-    now = growing.Stretch(minutes=minutes, resume=resume, also=tuple(also or ()), part=growing.part_of(part))
-    found = asyncio.run(growing.trees(given, read, now))
+    now = verb.Stretch(minutes=minutes, resume=resume, also=tuple(also or ()), part=verb.part_of(part))
+    found = _work(given, lambda lab, observe: verb.trees(lab, read, now, observe))
     if given.json:
         documents.emit(found)
     else:
-        growing.print_summary(read, found)
+        _print_trees(read, found)
 
 
 @app.command()
@@ -147,10 +115,9 @@ def sft(context: typer.Context, config: ConfigArgument, dry_run: DryRun = False)
 
         _print_estimate(given, of_sft(read, read.teacher.n_examples))
         return
-    from loriner.cli.laboratory import tell
-    from loriner.train.sft import train_sft
+    from loriner.verbs.training import sft as run
 
-    typer.echo(str(train_sft(read, partial(tell, given))))
+    typer.echo(str(run(read, partial(_tell, given))))
 
 
 @app.command()
@@ -169,56 +136,39 @@ def grpo(
 
         _print_estimate(given, of_grpo(read))
         return
-    typer.echo(str(_grpo(given, read, _start(read, base))))
+    from loriner.concurrency import opened
+    from loriner.verbs.training import grpo as run
+
+    with opened(partial(_workspace, given)) as door:
+        typer.echo(str(run(door, read, base, partial(_tell, given))))
 
 
-def _start(config: TrainConfig, name: str) -> str:
-    from loriner.errors import ConfigError
+def _work(given: Globals, verb: Callable[[Workspace, Observer], Coroutine[Any, Any, R]]) -> R:
+    """The result of a verb in a workspace for training; what is worth a line is told on stderr."""
+    from loriner.events import Note
 
-    if name != "sft":
-        return config.policy.base if name == "base" else name
-    if not (config.sft_model / "config.json").exists():
-        raise ConfigError(f"no model in {config.sft_model}: run train sft first, or give --from base")
-    return str(config.sft_model)
+    def observe(event: object, /) -> None:
+        if isinstance(event, Note):
+            _tell(given, event.text)
+
+    async def work() -> R:
+        async with _workspace(given) as lab:
+            return await verb(lab, observe)
+
+    return asyncio.run(work())
 
 
-def _grpo(given: Globals, config: TrainConfig, base: str) -> Path:
-    from loriner.train.exercise import digest, load
-    from loriner.train.fingerprint import Began
+def _workspace(given: Globals) -> AbstractAsyncContextManager[Workspace]:
+    from loriner.runtime.levels import NEEDED
+    from loriner.verbs.workspace import workspace
 
-    first = load(config.contexts_file)  # before a minute of imports
-    began = Began.of(config, base, digest(config.contexts_file), int(os.environ.get("RANK", "0")))
-    resume = began.run()
-    from loriner.cli.laboratory import draw_plan, laboratory, tell
-    from loriner.train.bridge import opened
-    from loriner.train.contexts import State, draw
-    from loriner.train.grpo import train_grpo
-    from loriner.train.multistep import epochs
-    from loriner.train.patience import patient
-    from loriner.train.reward import Scored, Scorer
+    return workspace(given.settings(), "training", needed_level=NEEDED)
 
-    table = config.grpo
-    make = partial(laboratory, given, config.contexts, config.solver, "train grpo", resume=resume)
-    with opened(make) as door:
-        here = door.inside
-        began.keep(here.lab.run_id)
-        scorer = Scorer(lab=here.lab, tasks=here.tasks, deadline_s=table.deadline_s)
 
-        def judge(
-            exercises: Sequence[Exercise], completions: Sequence[str], indices: Sequence[int]
-        ) -> list[Scored]:
-            return door.call(lambda _: scorer.judge_all(exercises, completions, indices))
-
-        def redraw(starts: Sequence[State], n: int, epoch: int) -> tuple[Exercise, ...]:
-            plan = draw_plan(config.contexts, n, config.seed, epoch)
-            return door.call(lambda _: draw(here.lab, here.tasks, starts, plan))
-
-        def unrevised(exercises: Sequence[Exercise]) -> list[float | None]:
-            return door.call(lambda _: scorer.unrevised(exercises))
-
-        say = partial(tell, given)
-        source = epochs(config, first, redraw, unrevised)
-        return train_grpo(config, base, source, patient(judge, table.patience_s, say), tell=say)
+def _tell(given: Globals, text: str) -> None:
+    """Says a line on stderr, unless told to be quiet."""
+    if given.verbosity >= 0:
+        typer.echo(text, err=True)
 
 
 def _read(context: typer.Context, path: Path) -> tuple[Globals, TrainConfig]:
@@ -250,3 +200,29 @@ def _print_estimate(given: Globals, found: Estimate | TreesEstimate) -> None:
 
 def _rounded(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+
+
+def _print_trees(config: TrainConfig, found: dict[str, Any]) -> None:
+    from loriner.cli import render
+
+    layers = [
+        [depth, row["nodes"], f"{row['score']:.3f}", _gain(row["gain"]), f"{row['better']:.0%}", *_one(row)]
+        for depth, row in found["by_depth"].items()
+    ]
+    head = ["depth", "programs", "score", "best gain", "any better", "always the same", "gain"]
+    render.table("Gain by depth, on questions that chose nothing", head, layers)
+    render.table("Rows by revision", ["revision", "rows"], list(found["rows_by_entry"].items()))
+    by_depth = ", ".join(f"depth {depth} {n}" for depth, n in found["rows_by_depth"].items())
+    typer.echo(
+        f"{found['n_rows']} rows in {config.lessons_file} ({by_depth or 'none'}) of {found['n_nodes']}"
+    )
+    typer.echo(f"to go on: loriner train trees CONFIG --resume {found['run']}")
+
+
+def _gain(figures: Sequence[float]) -> str:
+    return f"{figures[1]:+.3f} ({figures[2]:.3f})"
+
+
+def _one(row: dict[str, Any]) -> list[str]:
+    entry, gain = row["same_for_all"] or ["-", 0.0]
+    return [entry, f"{gain:+.3f}"]

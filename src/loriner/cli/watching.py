@@ -56,12 +56,13 @@ def watch(
 def _follow_plainly(store: Store, run_id: str, once: bool) -> None:
     """Prints the view whenever a round is over, and at the end."""
     from loriner.cli import render
-    from loriner.search.history import trail
+    from loriner.search.history import history
 
     seen = -1
     while True:
         running = store.run(run_id).status == "running"
-        n = len(trail(store, run_id).rounds) + len(trail(store, run_id).arms)
+        told = history(store, run_id)
+        n = len(told.rounds) + len(told.arms)
         if n != seen or not running:
             render.console().print(view(store, run_id))
             seen = n
@@ -75,9 +76,9 @@ def view(store: Store, run_id: str) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from loriner.search.history import trail
+    from loriner.search.history import history
 
-    row, told, spent = store.run(run_id), trail(store, run_id), store.spent(run_id)
+    row, told, spent = store.run(run_id), history(store, run_id), store.spent(run_id)
     task = told.start.task if told.start else str(row.summary.get("task", ""))
     head = f"{row.id}  {row.command} {task}  {row.status}  {spent.seconds:.0f} s  {spent.calls:,} model calls"
     if told.arms:
@@ -90,11 +91,11 @@ def view(store: Store, run_id: str) -> RenderableType:
 
 def arms(store: Store, run_id: str) -> RenderableType:
     """The arms of a comparison: how each stands, and the run that records it."""
-    from loriner.search.history import trail
+    from loriner.search.history import history
 
     rows = []
-    for arm in trail(store, run_id).arms:
-        told = trail(store, arm.run_id)
+    for arm in history(store, run_id).arms:
+        told = history(store, arm.run_id)
         n_trials = sum(each.n for each in store.tallies(arm.run_id))
         row = store.run(arm.run_id)
         rows.append(
@@ -112,16 +113,15 @@ def arms(store: Store, run_id: str) -> RenderableType:
 
 
 def _rounds(store: Store, run_id: str) -> RenderableType:
-    from loriner.search.history import trail
+    from loriner.search.history import history
 
     tallies = [each for each in store.tallies(run_id) if each.purpose == "grade"]
     rows = []
-    for each in trail(store, run_id).rounds[-N_ROUNDS:]:
-        accepted = any(tried.accepted for tried in each.tried)
-        reasons = "; ".join(tried.reason for tried in each.tried if tried.reason) or "edits refused"
+    for each in history(store, run_id).rounds[-N_ROUNDS:]:
+        reasons = "; ".join(one.reason for one in each.attempts if one.reason) or "edits refused"
         grade = _mean(tally for tally in tallies if tally.harness_id == each.current_id)
         now = "-" if grade is None else f"{grade:.2f}"
-        rows.append([str(each.number), now, "accepted" if accepted else "", reasons[:90]])
+        rows.append([str(each.number), now, "accepted" if each.accepted else "", reasons[:90]])
     return _table(["round", "current", "", "why"], rows)
 
 

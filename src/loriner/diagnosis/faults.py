@@ -120,7 +120,7 @@ def diagnose(
         or _fields(trial, targets)
         or _choice(trial, targets, frozenset(options))
         or _not_retrieved(trial, targets, question)
-        or Diagnosis(Fault.REASONING, _never_stated(trial), _last_call(trial))
+        or Diagnosis(Fault.REASONING, _never_stated(trial, targets), _last_call(trial))
     )
 
 
@@ -355,7 +355,7 @@ def _was_read(trial: Trial, number: int) -> bool:
 def _not_retrieved(trial: Trial, targets: Sequence[str], question: str) -> Diagnosis | None:
     """Where no passage states the target; nothing is claimed of one too short or named in the question."""
     searches = [(number, call) for number, call in enumerate(trial.calls, 1) if call.kind == _SEARCH]
-    if not searches or not all(is_telling(each, question) for each in targets):
+    if not searches or not targets or not all(is_telling(each, question) for each in targets):
         return None
     number, call = searches[-1]
     evidence = f"no passage of {len(searches)} searches states the target {_short(targets[0])}"
@@ -380,8 +380,10 @@ def _texts(value: object) -> Iterator[str]:
 # Words.
 
 
-def _never_stated(trial: Trial) -> str:
+def _never_stated(trial: Trial, targets: Sequence[str]) -> str:
     n = len(trial.calls)
+    if not targets:
+        return f"the scorer gave {trial.score}; the answer was {_short(trial.answer)}"
     source = f"none of the {n} replies states the target" if n else "it made no call"
     return f"{source}; the answer was {_short(trial.answer)}"
 

@@ -67,6 +67,15 @@ def from_library(name: str) -> Harness:
     return _checked((_LIBRARY / f"{name}.py").read_text(encoding="utf-8"), f"the library harness {name!r}")
 
 
+def from_text(text: str) -> Harness:
+    """The harness that is this text.
+
+    Raises:
+        HarnessError: it breaks the contract.
+    """
+    return _checked(text, "the program")
+
+
 def _checked(text: str, what: str) -> Harness:
     source = canonical(text)
     fault = size_fault(source)

@@ -22,6 +22,9 @@ from loriner.models.pull import find
 from loriner.models.scripted import SCRIPTS, scripted
 from loriner.models.weights import CATALOGUE
 
+LENT = "python:"
+"""What the names of objects begin with that a caller lent; settings that hold one cannot open it again."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec:
@@ -78,15 +81,20 @@ def open_model(
     base_url, _, model = name.rpartition("::")
     if "://" in base_url and model:
         return _endpoint(ModelSpec(base_url=base_url, model=model), offline)
+    if name.startswith(LENT):
+        raise ConfigError(f"{name} is an object of the Python program that began the run: go on from there")
     raise ConfigError(_unknown(name, specs))
 
 
 def price_named(name: str, specs: Mapping[str, ModelSpec]) -> Price | None:
-    """What the model called `name` costs, found without opening it: 0 on this machine, None where unknown.
+    """What the model called `name` costs, found without opening it: 0 on this machine, None where unknown, as
+    for an object that a caller lent.
 
     Raises:
         ConfigError: no such model.
     """
+    if name.startswith(LENT):
+        return None
     base_url, _, model = name.rpartition("::")
     spec = specs.get(name) or (ModelSpec(base_url=base_url, model=model) if "://" in base_url else None)
     if spec is not None and spec.base_url is not None:

@@ -206,7 +206,7 @@ class _Layout:
             case "allowed":
                 return ALLOWED.format(limits=_limits(self._limits))
             case "answers":
-                return _answers([each.target for each in self._context.feedback])
+                return _answers([each.target for each in self._context.feedback if each.target])
             case _:
                 return self._context.description
 

@@ -63,7 +63,7 @@ def trial_text(
         f"question: {cut(each.question, question)}",
         f"answer returned: {cut(trial.answer, most.answer)!r}",
     ]
-    if targets and each.target != trial.answer:
+    if targets and each.target and each.target != trial.answer:
         lines.append(f"expected: {cut(each.target, most.answer)!r}")
     lines.append(_verdict(each))
     if targets and most.evidence and each.evidence:

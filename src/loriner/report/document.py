@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from loriner.events import Scores, Standing
 from loriner.records import Usage
 from loriner.report.comparison.results import Comparison, Contrast, Method
 from loriner.report.comparison.verdicts import remarks, verdict
-from loriner.report.facts import Candidate, Episode, Scores, Standing
+from loriner.report.facts import Candidate, Episode
 from loriner.report.scores import interval_of
 from loriner.report.verdicts import bottleneck, outcome
 from loriner.statistics import Interval, Paired
@@ -37,7 +38,7 @@ def episode_document(episode: Episode) -> dict[str, Any]:
         "seed": _standing(episode.seed),
         "best": _standing(best),
         "candidate": _standing(episode.candidate),
-        "stopped": episode.stopped or None,
+        "stopped": str(episode.end) if episode.end else None,
         "oracle": _standing(episode.oracle),
         "candidates": [_candidate(each) for each in episode.candidates],
         "spent": {each.part: _usage(each.usage) for each in episode.spent},
@@ -106,7 +107,7 @@ def _standing(each: Standing | None) -> dict[str, Any] | None:
         "fresh": _mean(each.fresh),
         "test": _mean(each.test),
         "faults": dict(each.faults),
-        "calls_a_question": each.n_calls,
+        "calls_a_question": each.calls_a_question,
         **({"reason": each.reason} if each.reason else {}),
     }
 
@@ -114,14 +115,14 @@ def _standing(each: Standing | None) -> dict[str, Any] | None:
 def _candidate(each: Candidate) -> dict[str, Any]:
     return {
         "round": each.round,
-        "index": each.index,
-        "harness": each.harness_id,
+        "index": each.attempt.index,
+        "harness": each.attempt.harness_id,
         "parent": each.parent_id,
-        "code": each.code or None,
+        "code": each.attempt.code or None,
         "grade": _interval(each.grade) if each.grade else None,
         "effect": _paired(each.effect),
-        "accepted": each.accepted,
-        "reason": each.reason,
+        "accepted": each.attempt.accepted,
+        "reason": each.attempt.reason,
         "structure": each.growth or None,
     }
 

@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from loriner.events import Start
+from loriner.events import Attempt, End, Round, Scores, Standing, Start
 from loriner.records import Trial, Usage
+from loriner.report.scores import interval_of
 from loriner.statistics import Interval, Paired, Plateau
-
-Scores = Mapping[str, float]
 
 SAMPLING = "sampling"
 """The mode without a search."""
@@ -25,58 +24,20 @@ SHORT = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """A harness with its three scores, which differ by what luck is in them."""
-
-    name: str
-    harness_id: str
-    source: str
-    grade: Scores
-    """By question, as the others: the scores by which it was chosen, so the best one's mean is too high."""
-    fresh: Scores
-    """The same questions again with other sampling seeds: without the luck of the samples."""
-    test: Scores
-    """Sealed questions, scored once: without the luck of the choice."""
-    faults: Mapping[str, int]
-    n_calls: float | None
-    """Solver calls a test question."""
-    reason: str = ""
-    """Why a candidate was not accepted, and what would confirm it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One completion and what became of it."""
+    """An attempt of a round with the statistics of its grade trials."""
 
     round: int
-    index: int
     parent_id: str
-    harness_id: str | None
-    """None when its edits were refused."""
-    note: str
-    code: str
-    message: str
+    attempt: Attempt
     grade: Interval | None
     effect: Paired | None
     """On the grade questions, against the harness that it revised."""
     test: Scores
     """Empty unless it was scored on the test questions."""
-    accepted: bool
-    reason: str
     growth: str
     """`deeper`, `broader`, `both` or `neither`; empty where there is no candidate."""
     deltas: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
-    number: int
-    current_id: str
-    grade: Interval | None
-    """Of the harness that stands after the round."""
-    n_calls: int
-    """Solver calls of the search up to here."""
-    candidates: tuple[Candidate, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,11 +65,12 @@ class Episode:
     best: Standing | None
     candidate: Standing | None
     """What led and was not accepted."""
-    stopped: str
-    """Why the search ended; empty while it goes on."""
+    end: End | None
+    """None while the search goes on."""
     oracle: Standing | None
-    """The candidate that is best on the test questions: no one could have known."""
     rounds: tuple[Round, ...]
+    candidates: tuple[Candidate, ...]
+    """All of them, in order."""
     sources: Mapping[str, str]
     """The program of each harness, by id."""
     grid: Mapping[str, Mapping[str, float | None]]
@@ -120,7 +82,6 @@ class Episode:
     """Refused edits by code."""
     slowest: tuple[Trial, ...]
     dearest: tuple[Trial, ...]
-    seed_grade: Interval | None
     n_samples: float
     """Trials of a test question: above 1 only for a vote."""
     n_seed_calls: int
@@ -128,10 +89,14 @@ class Episode:
     plateau: Plateau | None
     config: Mapping[str, Any]
 
-    @property
-    def candidates(self) -> tuple[Candidate, ...]:
-        """All of them, in order."""
-        return tuple(candidate for each in self.rounds for candidate in each.candidates)
+    def source(self, standing: Standing) -> str:
+        """The program of a standing."""
+        return self.sources.get(standing.harness_id, "")
+
+    def grade_of(self, harness_id: str) -> Interval | None:
+        """The mean grade score of a harness; None where nothing is scored."""
+        cells = self.grid.get(harness_id, {})
+        return interval_of({name: cell for name, cell in cells.items() if cell is not None})
 
     @property
     def search(self) -> Usage:

@@ -1,4 +1,4 @@
-"""The facts of an episode, read from the store: scores from the trials, order and reasons from the trail."""
+"""The facts of an episode: what its history tells, with what its trials and calls show."""
 
 from __future__ import annotations
 
@@ -8,26 +8,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from loriner.evaluation.voting import votes
-from loriner.events import Start
+from loriner.events import Attempt, Round, Scores, Standing, Start
 from loriner.harness.structure import compare as compare_structure
 from loriner.records import Call, Rollout, Trial
 from loriner.report.facts import (
     AFRESH,
     PROPOSER,
-    SAMPLING,
     SEARCH,
     TEST,
     Candidate,
     Episode,
-    Round,
-    Scores,
     Spent,
-    Standing,
 )
 from loriner.report.scores import interval_of, paired_of
-from loriner.search.allowance import usage_of
-from loriner.search.history import Stood, Told, Trail, Tried, trail
+from loriner.search.allowance import calls_a_question, usage_of
+from loriner.search.history import History, history
 from loriner.statistics import Interval, Paired, Plateau, plateau
 from loriner.store.database import Store
 from loriner.store.runs import RunRow
@@ -44,14 +39,16 @@ def read_episode(store: Store, run_id: str) -> Episode | None:
     Raises:
         ConfigError: there is no such run.
     """
-    row, told = store.run(run_id), trail(store, run_id)
+    row = store.run(run_id)
+    told = history(store, row.id)
     if told.start is None:
         return None
     trials = {
         purpose: _by_harness(store.trials(row.id, purpose=purpose, with_calls=True)) for purpose in PURPOSES
     }
     rollouts = {(each.context_id, each.index): each for each in store.rollouts(row.id)}
-    ids = {told.start.harness_id, *(harness for each in trials.values() for harness in each)}
+    made = [one.harness_id for each in told.rounds for one in each.attempts if one.harness_id]
+    ids = {told.start.harness_id, *made, *(harness for each in trials.values() for harness in each)}
     found = {each: store.harness(each) for each in sorted(ids)}
     sources = {name: harness.source for name, harness in found.items() if harness is not None}
     return _Reading(row, told, told.start, trials, rollouts, sources).episode()
@@ -62,7 +59,7 @@ class _Reading:
     """What was read, and how it is put together."""
 
     row: RunRow
-    told: Trail
+    told: History
     start: Start
     trials: Mapping[str, Mapping[str, Sequence[Trial]]]
     """By purpose and harness."""
@@ -70,8 +67,8 @@ class _Reading:
     sources: Mapping[str, str]
 
     def episode(self) -> Episode:
-        rounds = tuple(self._round(each) for each in self.told.rounds)
-        candidates = [candidate for each in rounds for candidate in each.candidates]
+        rounds, standings = self.told.rounds, self.told.standings
+        candidates = tuple(self._candidate(each, one) for each in rounds for one in each.attempts)
         everything = [trial for each in self.trials.values() for trials in each.values() for trial in trials]
         return Episode(
             run_id=self.row.id,
@@ -79,20 +76,20 @@ class _Reading:
             started=self.row.started,
             seconds=self.row.seconds,
             start=self.start,
-            seed=self._standing("seed"),
-            best=self._standing("best"),
-            candidate=self._standing("candidate"),
-            stopped=self.told.stopped,
+            seed=standings.get("seed"),
+            best=standings.get("best"),
+            candidate=standings.get("candidate"),
+            end=self.told.end,
             oracle=self._oracle(candidates),
             rounds=rounds,
+            candidates=candidates,
             sources=self.sources,
             grid={harness: self._cells(harness) for harness in self.trials["grade"]},
             spent=self._spent(),
             statuses=Counter(str(trial.status) for trial in everything),
-            invalid=Counter(each.code for each in candidates if each.code),
+            invalid=Counter(each.attempt.code for each in candidates if each.attempt.code),
             slowest=_most(everything, lambda trial: trial.seconds),
             dearest=_most(everything, _price),
-            seed_grade=self._grade(self.start.harness_id),
             n_samples=self._n_samples(),
             n_seed_calls=usage_of(
                 call for trial in self._of("grade", self.start.harness_id) for call in trial.calls
@@ -114,37 +111,16 @@ class _Reading:
     def _cells(self, harness: str) -> dict[str, float | None]:
         return {trial.question_id: trial.score for trial in self._of("grade", harness)}
 
-    def _round(self, told: Told) -> Round:
-        return Round(
-            number=told.number,
-            current_id=told.current_id,
-            grade=self._grade(told.current_id),
-            n_calls=told.n_calls,
-            candidates=tuple(
-                self._candidate(told, each, self.rollouts[each.context_id, each.index]) for each in told.tried
-            ),
-        )
-
-    def _candidate(self, told: Told, tried: Tried, rollout: Rollout) -> Candidate:
-        harness = rollout.candidate.id if rollout.candidate else None
-        growth = (
-            compare_structure(self.sources[told.parent_id], rollout.candidate.source)
-            if rollout.candidate
-            else None
-        )
+    def _candidate(self, made: Round, attempt: Attempt) -> Candidate:
+        harness = attempt.harness_id
+        growth = compare_structure(self.sources[made.parent_id], self.sources[harness]) if harness else None
         return Candidate(
-            round=told.number,
-            index=tried.index,
-            parent_id=told.parent_id,
-            harness_id=harness,
-            note=rollout.revision.note if rollout.revision else "",
-            code=rollout.failure.code if rollout.failure else "",
-            message=rollout.failure.message if rollout.failure else "",
+            round=made.number,
+            parent_id=made.parent_id,
+            attempt=attempt,
             grade=self._grade(harness) if harness else None,
-            effect=self._effect(told.parent_id, harness) if harness else None,
+            effect=self._effect(made.parent_id, harness) if harness else None,
             test=scores_of(self._of("test", harness)) if harness else {},
-            accepted=tried.accepted,
-            reason=tried.reason,
             growth=growth.label if growth else "",
             deltas=growth.deltas if growth else {},
         )
@@ -152,41 +128,29 @@ class _Reading:
     def _effect(self, parent: str, harness: str) -> Paired | None:
         return paired_of(scores_of(self._of("grade", parent)), scores_of(self._of("grade", harness)))
 
-    def _standing(self, name: str) -> Standing | None:
-        stood = self.told.stood.get(name)
-        return None if stood is None else self._stand(name, stood)
-
-    def _stand(self, name: str, stood: Stood) -> Standing:
-        harness = stood.harness_id
-        test = self.trials["test"].get(harness, ())
-        voted = name == "best" and self.start.mode == SAMPLING
-        return Standing(
-            name=name,
-            harness_id=harness,
-            source=self.sources.get(harness, ""),
-            grade=scores_of(self._of("grade", harness)),
-            fresh=scores_of(self._of("grade", harness, sample=1)),
-            test=votes(test) if voted else scores_of(self._of("test", harness)),
-            faults=stood.faults,
-            n_calls=_calls_a_question(test),
-            reason=stood.reason,
-        )
-
     def _oracle(self, candidates: Sequence[Candidate]) -> Standing | None:
         """The seed or the candidate with the best test mean, where every candidate was scored on the test."""
         if not self.start.plan.get("oracle"):
             return None
-        tested = {each.harness_id: each.test for each in candidates if each.harness_id and each.test}
+        tested = {
+            each.attempt.harness_id: each.test for each in candidates if each.attempt.harness_id and each.test
+        }
         tested |= {self.start.harness_id: scores_of(self._of("test", self.start.harness_id))}
         scored = {harness: fmean(scores.values()) for harness, scores in tested.items() if scores}
         if not scored:
             return None
         best = max(scored, key=lambda harness: scored[harness])
-        return self._stand("oracle", Stood(name="oracle", harness_id=best, faults={}))
+        return Standing(
+            name="oracle",
+            harness_id=best,
+            grade=scores_of(self._of("grade", best)),
+            test=tested[best],
+            calls_a_question=calls_a_question(self.trials["test"].get(best, ())),
+        )
 
     def _plateau(self, rounds: Sequence[Round]) -> Plateau | None:
         seed = self._grade(self.start.harness_id)
-        grades = [each.grade for each in rounds if each.grade is not None]
+        grades = [grade for each in rounds if (grade := self._grade(each.current_id)) is not None]
         return plateau([seed.mean, *(each.mean for each in grades)]) if seed and grades else None
 
     def _spent(self) -> tuple[Spent, ...]:
@@ -220,15 +184,6 @@ def _by_harness(trials: Iterable[Trial]) -> dict[str, list[Trial]]:
     for trial in trials:
         found.setdefault(trial.harness_id, []).append(trial)
     return found
-
-
-def _calls_a_question(trials: Sequence[Trial]) -> float | None:
-    questions = {trial.question_id for trial in trials}
-    return (
-        usage_of(call for trial in trials for call in trial.calls).calls / len(questions)
-        if questions
-        else None
-    )
 
 
 def _spent(part: str, calls: Sequence[Call]) -> Spent:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from loriner.events import Standing
 from loriner.report.charts import Bar, Dot, Point, Row, Series, bars, intervals, lines
-from loriner.report.facts import SHORT, Episode, Standing
+from loriner.report.facts import SHORT, Episode
 from loriner.report.page import Cell, Figure, Fold, Section, Table, part
 from loriner.report.scores import interval_of
 from loriner.report.text import line
 from loriner.report.verdicts import interval_text, score_text
+from loriner.statistics import Interval
 
 
 def standings(episode: Episode) -> Section:
@@ -66,29 +68,35 @@ def standings(episode: Episode) -> Section:
 
 
 def _standing(each: Standing) -> tuple[Cell, ...]:
-    calls = None if each.n_calls is None else f"{each.n_calls:.1f}"
+    calls = None if each.calls_a_question is None else f"{each.calls_a_question:.1f}"
     scores = (score_text(each.grade), score_text(each.fresh), score_text(each.test))
     return (each.name, each.harness_id[:SHORT], *scores, len(each.test), calls)
 
 
 def by_round(episode: Episode) -> Section:
     """The current program's grade score after each round, and every candidate's."""
-    if episode.seed_grade is None or not episode.rounds:
+    seed = episode.grade_of(episode.start.harness_id)
+    if seed is None or not episode.rounds:
         return Section(title="Score by round")
-    start = Point(0, episode.seed_grade)
-    points = (start, *(Point(each.number, each.grade) for each in episode.rounds if each.grade))
+    after = [(each.number, episode.grade_of(each.current_id)) for each in episode.rounds]
+    points = (Point(0, seed), *(Point(number, grade) for number, grade in after if grade))
     dots = [
-        Dot(each.round, each.grade.mean, each.accepted, f"round {each.round}: {line(each.note, 60)}")
+        Dot(
+            each.round,
+            each.grade.mean,
+            each.attempt.accepted,
+            f"round {each.round}: {line(each.attempt.note, 60)}",
+        )
         for each in episode.candidates
         if each.grade
     ]
     caption = "Grade score of the current program after each round"
-    rows = [("seed", interval_text(episode.seed_grade), "", "", episode.n_seed_calls)] + [
+    rows = [("seed", interval_text(seed), "", "", episode.n_seed_calls)] + [
         (
             f"round {each.number}",
-            interval_text(each.grade),
-            ", ".join(f"{c.grade.mean:.2f}" if c.grade else "refused" for c in each.candidates),
-            "accepted" if any(c.accepted for c in each.candidates) else "",
+            interval_text(episode.grade_of(each.current_id)),
+            ", ".join(_short(episode.grade_of(one.harness_id or "")) for one in each.attempts),
+            "accepted" if each.accepted else "",
             each.n_calls,
         )
         for each in episode.rounds
@@ -113,7 +121,9 @@ def questions(episode: Episode) -> Section:
     """Question by program: where the score comes from."""
     columns = [("seed", episode.start.harness_id)]
     columns += [
-        (f"{each.round}.{each.index + 1}", each.harness_id) for each in episode.candidates if each.harness_id
+        (f"{each.round}.{each.attempt.index + 1}", each.attempt.harness_id)
+        for each in episode.candidates
+        if each.attempt.harness_id
     ]
     if not episode.grid or len(columns) < 2:
         return Section(title="Task by round")
@@ -155,6 +165,10 @@ def faults(episode: Episode) -> Section:
             ),
         ),
     )
+
+
+def _short(grade: Interval | None) -> str:
+    return f"{grade.mean:.2f}" if grade else "refused"
 
 
 def _mean(cells: Iterable[float | None]) -> float | None:

@@ -38,14 +38,14 @@ def tried(episode: Episode) -> Section:
 
 
 def _tried(each: Candidate) -> tuple[Cell, ...]:
-    if each.harness_id is None:
-        reason = f"edits refused, {each.code}: {line(each.message, 160)}"
+    if each.attempt.harness_id is None:
+        reason = f"edits refused, {each.attempt.code}: {line(each.attempt.message, 160)}"
     else:
-        reason = each.reason or "another candidate of the round was better"
+        reason = each.attempt.reason or "another candidate of the round was better"
     return (
-        f"{each.round}.{each.index + 1}",
-        line(each.note, 140) or "(no words)",
-        (each.harness_id or "–")[:SHORT],
+        f"{each.round}.{each.attempt.index + 1}",
+        line(each.attempt.note, 140) or "(no words)",
+        (each.attempt.harness_id or "–")[:SHORT],
         interval_text(each.grade),
         difference_text(each.effect.difference) if each.effect else None,
         each.growth or None,
@@ -63,12 +63,12 @@ def changes(episode: Episode) -> Section:
             label,
             f"seed {seed.harness_id[:SHORT]}",
             f"best {best.harness_id[:SHORT]}",
-            seed.source,
-            best.source,
+            episode.source(seed),
+            episode.source(best),
         )
         folds.append(Fold(title=label, body=body, open=True))
-    applied = [each for each in episode.candidates if each.harness_id]
-    ordered = sorted(applied, key=lambda each: not each.accepted)
+    applied = [each for each in episode.candidates if each.attempt.harness_id]
+    ordered = sorted(applied, key=lambda each: not each.attempt.accepted)
     folds += [fold for each in ordered[:N_DIFFS] for fold in _change(episode, each)]
     left = len(ordered) - N_DIFFS
     text = (
@@ -78,21 +78,24 @@ def changes(episode: Episode) -> Section:
 
 
 def _change(episode: Episode, each: Candidate) -> Iterable[Fold]:
-    new = episode.sources.get(each.harness_id or "")
+    attempt = each.attempt
+    new = episode.sources.get(attempt.harness_id or "")
     if new is None:
         return
     seed = episode.start.harness_id
     against = (
-        {each.parent_id: "its parent", seed: "the seed"} if each.accepted else {each.parent_id: "its parent"}
+        {each.parent_id: "its parent", seed: "the seed"}
+        if attempt.accepted
+        else {each.parent_id: "its parent"}
     )
     for other, name in against.items():
         old = episode.sources.get(other)
         if old is None:
             continue
-        kept = "accepted" if each.accepted else "not kept"
+        kept = "accepted" if attempt.accepted else "not kept"
         name = "the seed" if other == seed else name
-        label = f"Round {each.round}.{each.index + 1} ({kept}) against {name}: {line(each.note, 80)}"
-        yield Fold(title=label, body=diff(label, other[:SHORT], (each.harness_id or "")[:SHORT], old, new))
+        label = f"Round {each.round}.{attempt.index + 1} ({kept}) against {name}: {line(attempt.note, 80)}"
+        yield Fold(title=label, body=diff(label, other[:SHORT], (attempt.harness_id or "")[:SHORT], old, new))
 
 
 def structure(candidates: Sequence[Candidate]) -> Section:
@@ -114,7 +117,7 @@ def structure(candidates: Sequence[Candidate]) -> Section:
             (
                 label,
                 len(of_label),
-                sum(each.accepted for each in of_label),
+                sum(each.attempt.accepted for each in of_label),
                 None if mean is None else f"{mean:+.2f}",
                 interval_text(share),
             )
@@ -142,7 +145,7 @@ def _shapes(made: Sequence[Candidate]) -> Markup:
     names = list(made[0].deltas)
     rows = [
         (
-            f"{each.round}.{each.index + 1}",
+            f"{each.round}.{each.attempt.index + 1}",
             each.growth,
             *(f"{each.deltas[name]:+d}" if each.deltas[name] else "0" for name in names),
             difference_text(each.effect.difference) if each.effect else None,
@@ -157,14 +160,14 @@ def invalid(candidates: Sequence[Candidate]) -> Section:
     """Refused edits by code, with an example of each."""
     by_code: dict[str, list[Candidate]] = {}
     for each in candidates:
-        if each.code:
-            by_code.setdefault(each.code, []).append(each)
+        if each.attempt.code:
+            by_code.setdefault(each.attempt.code, []).append(each)
     if not by_code:
         return Section(title="Refused edits")
     counts = sorted(
         ((code, len(found)) for code, found in by_code.items()), key=lambda each: (-each[1], each[0])
     )
-    rows = [(code, n, line(by_code[code][0].message, 200)) for code, n in counts]
+    rows = [(code, n, line(by_code[code][0].attempt.message, 200)) for code, n in counts]
     caption = f"{sum(n for _, n in counts)} of {len(candidates)} completions made no candidate"
     return Section(
         title="Refused edits",

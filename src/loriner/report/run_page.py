@@ -19,7 +19,7 @@ def episode_page(episode: Episode) -> Page:
         bottleneck(best) if best and best.grade else "",
         luck(best) if best else "",
         looks(episode) if episode.rounds else "",
-        f"The search ended: {line(episode.stopped)}." if episode.stopped else "",
+        f"The search ended: {line(str(episode.end))}." if episode.end else "",
     ]
     return Page(
         title=f"{line(episode.start.task)}: adaptation {episode.run_id}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from loriner.report.facts import Scores
+from loriner.events import Scores
 from loriner.statistics import Interval, Paired, interval, paired
 
 

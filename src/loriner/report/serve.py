@@ -20,7 +20,7 @@ from loriner.errors import ConfigError
 from loriner.report.evidence import moment
 from loriner.report.page import Page, html, part
 from loriner.report.pages import facts_of, page_of
-from loriner.search.history import trail
+from loriner.search.history import history
 from loriner.store.database import Store
 
 HOST = "127.0.0.1"
@@ -78,10 +78,10 @@ class Reports:
 
     def _state(self, run_id: str) -> tuple[object, ...]:
         """What changes whenever the run, or an arm of it, does."""
-        told = trail(self.store, run_id)
+        told = history(self.store, run_id)
         ids = [run_id, *(arm.run_id for arm in told.arms)]
         trials = [sum(each.n for each in self.store.tallies(each_id)) for each_id in ids]
-        rounds = [len(trail(self.store, each_id).rounds) for each_id in ids]
+        rounds = [len(history(self.store, each_id).rounds) for each_id in ids]
         return (*ids, *trials, *rounds, *(self.store.run(each_id).status for each_id in ids))
 
 

@@ -7,8 +7,9 @@ from collections import Counter
 
 from loriner.diagnosis.faults import Profile
 from loriner.diagnosis.faults import bottleneck as diagnosed
+from loriner.events import Scores, Standing
 from loriner.records import Fault
-from loriner.report.facts import SAMPLING, Episode, Scores, Standing
+from loriner.report.facts import SAMPLING, Episode
 from loriner.report.scores import interval_of, paired_of
 from loriner.statistics import Interval
 
@@ -111,13 +112,15 @@ def _so_far(episode: Episode) -> str:
 
 
 def _reached(episode: Episode) -> str:
-    if episode.seed_grade is None:
+    seed = episode.grade_of(episode.start.harness_id)
+    if seed is None:
         return "the seed program has no score yet."
-    n = sum(candidate.accepted for candidate in episode.candidates)
-    now = next((each.grade for each in reversed(episode.rounds) if each.grade), episode.seed_grade)
+    n = sum(each.accepted is not None for each in episode.rounds)
+    after = [episode.grade_of(each.current_id) for each in episode.rounds]
+    now = next((each for each in reversed(after) if each), seed)
     words = "no revision" if n == 0 else "1 revision" if n == 1 else f"{n} revisions"
     return (
-        f"{words} accepted in {len(episode.rounds)} rounds, from {episode.seed_grade.mean:.2f} "
+        f"{words} accepted in {len(episode.rounds)} rounds, from {seed.mean:.2f} "
         f"to {now.mean:.2f} on the grade questions."
     )
 

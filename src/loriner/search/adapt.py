@@ -7,23 +7,24 @@ before it is used, so a run that died is resumed by walking again: what is known
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from loriner.errors import BudgetReached
 from loriner.evaluation.baselines import baselines
 from loriner.evaluation.evaluator import Evaluator
-from loriner.events import End, Name, Note, RoundBegan, Start
+from loriner.events import End, Name, Note, Round, RoundBegan
 from loriner.models.meter import Need
 from loriner.propose.context import brief_of, make_context
 from loriner.propose.proposer import Proposer
 from loriner.records import Context, Evaluation, Failure, Harness, PastRevision, Question
 from loriner.search.allowance import Bill
-from loriner.search.drawing import Draws
+from loriner.search.drawing import Drawn, Draws
 from loriner.search.ending import Ending
-from loriner.search.episode import Adaptation, Plan, Round
+from loriner.search.episode import Plan
 from loriner.search.feedback import Windows, failing
 from loriner.search.grading import Grading
+from loriner.search.history import Adaptation, outcome, tell
 from loriner.search.memory import memorised
 from loriner.search.record import Record, past
 from loriner.search.reserve import for_sealed
@@ -69,7 +70,8 @@ class _Episode:
     grading: Grading = field(init=False)
     selection: Selection = field(init=False)
     history: list[PastRevision] = field(init=False, default_factory=list)
-    rounds: list[Round] = field(init=False, default_factory=list)
+    candidates: list[Harness] = field(init=False, default_factory=list)
+    """Those that were considered."""
     too_few: bool = field(init=False, default=False)
     """Whether nothing could be accepted from the start: then the search goes on for what it may find."""
 
@@ -86,11 +88,11 @@ class _Episode:
         self.selection = Selection(self.seed, self.grading, self.record, self.bill, plan.allowance)
 
     async def run(self) -> Adaptation:
-        start = await self._start()
+        await self._start()
         ending = await self._ended()
         self.lab.meter.keep(Need())
-        await self.record.stopped(ending.stop)
-        return await self._outcome(start, ending)
+        await self._end(ending)
+        return outcome(self.lab.store, self.lab.run_id)
 
     async def _ended(self) -> Ending:
         """The search, walked to its end or to a cap."""
@@ -121,19 +123,18 @@ class _Episode:
         self.grading.known[self.seed.id] = found
         ending.miss(f"{len(first) - len(found.trials)} of the first {len(first)} grade questions of seed")
 
-    async def _start(self) -> Start:
+    async def _start(self) -> None:
         found = await baselines(self.task, self.feedback, self.test)
         splits = {"feedback": self.feedback, "grade": self.grade, "test": self.test}
         sizes = {name: len(questions) for name, questions in splits.items()}
-        start = await self.record.start(self.seed, self.plan, sizes, found)
+        await self.record.start(self.seed, self.plan, sizes, found)
         if hopeless := self.plan.never_accepts(len(self.grade)):
             self.lab.observe(Note(text=hopeless))
-        return start
 
     async def _grade_seed(self) -> None:
         await self.grading.grade(self.seed)
         self.draws.know(self.seed, "the seed's program")
-        self.record.version(self.selection.standing(self.seed))
+        self.record.version(self.selection.graded(self.seed))
         self.too_few = self.grading.closed(self.seed)
 
     async def _search(self) -> End:
@@ -149,7 +150,7 @@ class _Episode:
             self.lab.observe(RoundBegan(number=number, parent_id=context.harness.id))
             drawn = await self.draws.round(context, self.plan.candidates, number, self.grading.grade)
             made = await self.selection.round(number, context.harness, drawn)
-            await self._tell(made, context.harness)
+            await self._keep(made, drawn)
             n_idle = n_idle + 1 if all(each.empty for each in drawn) else 0
             if n_idle >= MOST_IDLE:
                 why = f"{n_idle} rounds in a row brought no new program"
@@ -185,31 +186,27 @@ class _Episode:
         )
         return End(reason="nothing can be accepted any more", why=why)
 
-    async def _tell(self, made: Round, parent: Harness) -> None:
-        self.rounds.append(made)
-        self.history += [past(each, made.number) for each in made.attempts]
-        await self.record.round(made, parent, self.selection.current, self.bill.solver.calls)
+    async def _keep(self, made: Round, drawn: Sequence[Drawn]) -> None:
+        for attempt, each in zip(made.attempts, drawn, strict=True):
+            self.history.append(past(attempt, each.rollout, made.number))
+            if attempt.considered and each.rollout.candidate is not None:
+                self.candidates.append(each.rollout.candidate)
+        await self.record.told(made)
 
-    async def _outcome(self, start: Start, ending: Ending) -> Adaptation:
+    async def _end(self, ending: Ending) -> None:
+        """Tells why the search ended, and scores what it ends with; what a cap left out is kept with it."""
+        ending.stop = replace(ending.stop, solver=self.bill.solver, proposer=self.bill.proposer)
+        await self.record.told(ending.stop)
         if self.plan.oracle and self.test and ending.stop.reason != "budget":
-            await ending.test_all(self.rounds)
+            await ending.test_all(self.candidates)
         shown: dict[Name, Harness] = {"seed": self.seed, "best": self.selection.current}
-        standing = {name: self.selection.standing(each) for name, each in shown.items()}
+        graded = {name: self.selection.graded(each) for name, each in shown.items()}
         if (candidate := self.selection.unconfirmed()) is not None:
-            standing["candidate"] = candidate
-        found = await ending.scored(standing)
-        return Adaptation(
-            run_id=self.lab.run_id,
-            task=self.task.name,
-            proposer=self.proposer.name,
-            start=start,
-            seed=found["seed"],
-            best=found["best"],
-            candidate=found.get("candidate"),
-            rounds=tuple(self.rounds),
-            stopped=ending.stop,
-            bill=self.bill,
-        )
+            graded["candidate"] = candidate
+        told = ending.stop
+        await ending.scored(graded)
+        if ending.stop != told:
+            await tell(self.lab.store, self.lab.run_id, ending.stop)
 
     async def _trials(self, purpose: Split, harness: Harness, questions: Sequence[Question]) -> Evaluation:
         """Trials of the search, on its bill; `Selection` bills the first ones of a candidate, in order."""

@@ -6,12 +6,12 @@ asked first. Sealed test trials are no part of the search and are not counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import get_args
 
 from loriner.models.meter import Unit
-from loriner.records import Call, Evaluation, Usage
+from loriner.records import Call, Evaluation, Trial, Usage
 
 UNITS: tuple[Unit, ...] = get_args(Unit)
 
@@ -49,12 +49,7 @@ class Bill:
 
     def used(self, unit: Unit) -> float:
         """How much of `unit` the search has used; infinite where a price is unknown."""
-        if unit == "calls":
-            return self.solver.calls
-        both = self.solver + self.proposer
-        if unit == "tokens":
-            return both.prompt_tokens + both.completion_tokens
-        return float("inf") if both.usd is None else both.usd
+        return used(unit, self.solver, self.proposer)
 
     def reaches(self, allowance: Allowance | None) -> bool:
         """Whether nothing is left of the allowance."""
@@ -68,6 +63,23 @@ class Bill:
         new = key not in self._entered
         self._entered.add(key)
         return new
+
+
+def used(unit: Unit, solver: Usage, proposer: Usage | None = None) -> float:
+    """How much of `unit` these came to; infinite where a price is unknown."""
+    if unit == "calls":
+        return solver.calls
+    both = solver + (proposer or Usage())
+    if unit == "tokens":
+        return both.prompt_tokens + both.completion_tokens
+    return float("inf") if both.usd is None else both.usd
+
+
+def calls_a_question(trials: Sequence[Trial]) -> float | None:
+    """Solver calls of the trials by their questions; None without any."""
+    questions = {trial.question_id for trial in trials}
+    n_calls = usage_of(call for trial in trials for call in trial.calls).calls
+    return n_calls / len(questions) if questions else None
 
 
 def usage_of(calls: Iterable[Call]) -> Usage:

@@ -5,15 +5,14 @@ A cap that is reached on the way ends nothing: what it kept from being scored is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loriner.errors import BudgetReached
 from loriner.evaluation.evaluator import Evaluator
 from loriner.events import End, Name
 from loriner.records import Evaluation, Harness, Question
-from loriner.search.episode import Round, Standing
-from loriner.search.record import Record
+from loriner.search.record import Graded, Record
 from loriner.tasks.base import Task
 
 
@@ -28,28 +27,28 @@ class Ending:
     test: Sequence[Question]
     stop: End
 
-    async def scored(self, standing: Mapping[Name, Standing]) -> dict[Name, Standing]:
-        """The programs of these names with their sealed scores, then with their grade questions afresh."""
-        found = dict(standing)
-        for name, each in standing.items():
+    async def scored(self, shown: Mapping[Name, Graded]) -> None:
+        """Keeps how the programs of these names stand: first as chosen, then with their sealed scores, and
+        last with their grade questions afresh.
+        """
+        sealed: dict[Name, Evaluation | None] = {}
+        for name, each in shown.items():
             await self.record.standing(name, each)
-            found[name] = replace(each, test=await self._sealed(name, each.harness))
-        for name, each in found.items():
-            found[name] = replace(each, fresh=await self._afresh(each))
-            self.record.stood(name, found[name])
-        return found
+            sealed[name] = await self._sealed(name, each.harness)
+            await self.record.standing(name, each, sealed[name])
+        for name, each in shown.items():
+            fresh = await self._afresh(each)
+            self.lab.observe(await self.record.standing(name, each, sealed[name], fresh))
 
-    async def test_all(self, rounds: Sequence[Round]) -> None:
+    async def test_all(self, candidates: Iterable[Harness]) -> None:
         """Scores every candidate on the test questions, for the record alone."""
-        attempts = (attempt for each in rounds for attempt in each.attempts if attempt.considered)
-        for harness in dict.fromkeys(each.rollout.candidate for each in attempts):
-            if harness is not None:
-                await self._sealed("a candidate", harness)
+        for harness in dict.fromkeys(candidates):
+            await self._sealed("a candidate", harness)
 
     def miss(self, what: str, reached: BudgetReached | None = None) -> None:
         """Notes what a cap kept from being scored."""
         if self.stop.reason != "budget":
-            self.stop = End(reason="budget", why=str(reached))
+            self.stop = replace(self.stop, reason="budget", why=str(reached))
         self.stop = replace(self.stop, missing=(*self.stop.missing, what))
 
     async def _sealed(self, name: str, harness: Harness) -> Evaluation | None:
@@ -64,14 +63,14 @@ class Ending:
             self.miss(f"{n - len(found.trials)} of the {n} sealed questions of {name}", reached)
             return found if found.trials else None
 
-    async def _afresh(self, standing: Standing) -> Evaluation | None:
+    async def _afresh(self, graded: Graded) -> Evaluation | None:
         """The grade questions that it was scored on, sampled once more; None once a cap is reached."""
         if self.stop.reason == "budget":
             return None
-        known = {trial.question_id for trial in standing.grade.trials}
+        known = {trial.question_id for trial in graded.grade.trials}
         asked = [each for each in self.grade if each.id in known]
         try:
-            both = await self.lab.evaluate(self.task, standing.harness, asked, purpose="grade", samples=2)
+            both = await self.lab.evaluate(self.task, graded.harness, asked, purpose="grade", samples=2)
         except BudgetReached as reached:
             self.miss("the second sample of the grade questions", reached)
             return None

@@ -1,21 +1,13 @@
-"""What an episode is made of: its plan, the attempts of each round, how seed and best stand.
-
-Records only; `adapt` is the walk that fills them.
-"""
+"""The plan of an episode. What it comes to is in `events` and `history`; `adapt` is the walk between."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from loriner.config import SearchSettings
-from loriner.events import End, Start
-from loriner.records import Evaluation, Fault, Harness, Rollout
 from loriner.search.acceptance import Schedule, never_accepts, schedule
-from loriner.search.allowance import Allowance, Bill
-from loriner.statistics import Decision
+from loriner.search.allowance import Allowance
 
 
 class Plan(SearchSettings):
@@ -50,66 +42,6 @@ class Plan(SearchSettings):
         return "best-of-n" if self.oracle else "independent"
 
 
-def planned(told: Mapping[str, Any]) -> Plan:
-    """The plan that a run told of when it began."""
-    return Plan.model_validate(dict(told))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
-    """One rollout of a round with what its candidate scored."""
-
-    rollout: Rollout
-    grade: Evaluation | None
-    """Its trials on grade questions up to this round; None when there was no candidate."""
-    before: float | None = None
-    """Mean score of the current program on the same questions."""
-    decision: Decision | None = None
-    """None when there was no candidate, or another of the round scored better."""
-    considered: bool = True
-    """Whether it was new and came within the allowance."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
-    """What one round tried and what it changed."""
-
-    number: int
-    attempts: tuple[Attempt, ...]
-    accepted: Harness | None
-    grade: float | None
-    """Mean grade score of the current harness after the round."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """A harness with its scores and faults."""
-
-    harness: Harness
-    grade: Evaluation
-    """The scores by which it was chosen."""
-    test: Evaluation | None
-    faults: Counter[Fault]
-    """Among the grade trials."""
-    fresh: Evaluation | None = None
-    """The grade questions once more, with other sampling seeds: without the luck of the draw."""
-    reason: str = ""
-    """For a candidate that was not accepted: why not, and what would confirm it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Adaptation:
-    """An episode from its seed to its best version."""
-
-    run_id: str
-    task: str
-    proposer: str
-    start: Start
-    seed: Standing
-    best: Standing
-    candidate: Standing | None = None
-    """The program furthest ahead of the best one on grade questions of those that were not accepted."""
-    rounds: tuple[Round, ...]
-    stopped: End
-    bill: Bill = field(default_factory=Bill)
-    """What the search used."""
+def planned(fields: Mapping[str, Any]) -> Plan:
+    """The plan that a run began with, of its `Start`."""
+    return Plan.model_validate(dict(fields))

@@ -1,102 +1,119 @@
-"""Event log of an adaptation: its start, every round, why it stopped, the programs that it ends with.
+"""The history of a run: what it told of itself, kept by the store as typed events, and read by everyone.
 
-Reports and live views read it, during a run or after. It repeats no score: those are in the trials. A resumed
-run walks again from its start and tells everything again; the last telling of each thing counts.
+Reports, live views and the outcome of an adaptation are all made of it, during a run or after. A resumed run
+walks again from its start and tells everything again; the last telling of each thing counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from loriner.events import Arm, Start
+from pydantic import TypeAdapter
+
+from loriner.events import Arm, End, Name, Round, Standing, Start
+from loriner.records import Harness
+from loriner.search.old_events import renewed
 from loriner.store.database import Store
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
-    """One completion of a round; what it was is in the rollout of this place."""
-
-    context_id: str
-    index: int
-    accepted: bool
-    reason: str
-    """In words; empty where no decision was asked, since another of the round was better."""
+Told = Start | Round | Standing | End | Arm
+"""What the store keeps of an episode."""
+_KINDS: dict[str, type[Told]] = {"start": Start, "round": Round, "standing": Standing, "end": End, "arm": Arm}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+_READERS = {name: TypeAdapter(kind) for name, kind in _KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """One round."""
+class History:
+    """All that a run told."""
 
-    number: int
-    parent_id: str
-    """The harness that was revised."""
-    current_id: str
-    """The harness that stands after the round."""
-    n_calls: int
-    """Solver calls of the search up to here."""
-    tried: tuple[Tried, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stood:
-    """A harness at the end: `seed`, `best` or `candidate`."""
-
-    name: str
-    harness_id: str
-    faults: Mapping[str, int]
-    """Among its grade trials."""
-    reason: str = ""
-    """Why a candidate was not accepted, and what would confirm it."""
+    start: Start | None = None
+    """None for a run that is no adaptation."""
+    rounds: tuple[Round, ...] = ()
+    standings: Mapping[Name, Standing] = field(default_factory=dict)
+    """Empty until the search has ended."""
+    end: End | None = None
+    """None while the search goes on."""
+    arms: tuple[Arm, ...] = ()
+    """Of a comparison."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stopped:
-    """The end of the search."""
+class Adaptation:
+    """An episode from its seed to its best version."""
 
-    why: str
+    start: Start
+    rounds: tuple[Round, ...]
+    seed: Standing
+    best: Standing
+    candidate: Standing | None
+    """The program furthest ahead of the best one on grade questions of those that were not accepted."""
+    stopped: End
+    programs: Mapping[Name, Harness]
+    """Those that it ends with."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trail:
-    """All that a run told, in order."""
-
-    start: Start | None
-    rounds: tuple[Told, ...]
-    stood: Mapping[str, Stood]
-    arms: tuple[Arm, ...]
-    stopped: str = ""
-    """Why the search ended; empty while it goes on."""
-
-
-async def tell(store: Store, run_id: str, told: Start | Told | Stood | Stopped | Arm) -> None:
-    """Adds to the trail of a run."""
-    await store.add_event(run_id, _KINDS[type(told)], asdict(told))
+    @property
+    def run_id(self) -> str:
+        return self.start.run_id
 
 
-def trail(store: Store, run_id: str) -> Trail:
-    """The trail of a run; empty for a run that is no adaptation."""
-    events: dict[str, list[Mapping[str, Any]]] = {kind: [] for kind in _KINDS.values()}
-    for event in store.events(run_id):
-        if event.kind == "start":  # walked again: what an earlier session ended with stands no more
-            events["stood"].clear()
-            events["stopped"].clear()
-        events.get(event.kind, []).append(event.data)
-    rounds = {each.number: each for each in map(_round, events["round"])}
-    arms = {(arm.task, arm.mode, arm.seed): arm for arm in (Arm(**each) for each in events["arm"])}
-    starts = [Start(**{"run_id": run_id, **each}) for each in events["start"]]
-    return Trail(
-        start=starts[-1] if starts else None,
+async def tell(store: Store, run_id: str, told: Told) -> None:
+    """Adds to the history of a run; returns once it is recorded."""
+    await store.add_event(run_id, _NAMES[type(told)], asdict(told))
+
+
+def history(store: Store, run_id: str) -> History:
+    """The history of a run; empty for a run that told of nothing."""
+    start: Start | None = None
+    end: End | None = None
+    rounds: dict[int, Round] = {}
+    standings: dict[Name, Standing] = {}
+    arms: dict[tuple[str, str, int], Arm] = {}
+    for told in _all(store, run_id):
+        match told:
+            case Start():  # walked again: what an earlier session ended with stands no more
+                start, end = told, None
+                standings.clear()
+            case Round():
+                rounds[told.number] = told
+            case Standing():
+                standings[told.name] = told
+            case End():
+                end = told
+            case Arm():
+                arms[told.task, told.mode, told.seed] = told
+    return History(
+        start=start,
         rounds=tuple(rounds[number] for number in sorted(rounds)),
-        stood={each["name"]: Stood(**each) for each in events["stood"]},
+        standings=standings,
+        end=end,
         arms=tuple(arms.values()),
-        stopped=events["stopped"][-1]["why"] if events["stopped"] else "",
     )
 
 
-def _round(data: Mapping[str, Any]) -> Told:
-    return Told(**{**data, "tried": tuple(Tried(**each) for each in data["tried"])})
+def outcome(store: Store, run_id: str) -> Adaptation:
+    """What an adaptation came to that has told its end."""
+    found = history(store, run_id)
+    assert found.start is not None and found.end is not None
+    programs = {name: store.harness(each.harness_id) for name, each in found.standings.items()}
+    return Adaptation(
+        start=found.start,
+        rounds=found.rounds,
+        seed=found.standings["seed"],
+        best=found.standings["best"],
+        candidate=found.standings.get("candidate"),
+        stopped=found.end,
+        programs={name: each for name, each in programs.items() if each is not None},
+    )
 
 
-_KINDS: dict[type, str] = {Start: "start", Told: "round", Stood: "stood", Stopped: "stopped", Arm: "arm"}
+def _all(store: Store, run_id: str) -> list[Told]:
+    events = [(each.kind, each.data) for each in store.events(run_id)]
+    current = renewed(store, run_id, events)
+    return [_read(kind, data) for kind, data in current if kind in _READERS]
+
+
+def _read(kind: str, data: Mapping[str, Any]) -> Told:
+    told: Told = _READERS[kind].validate_python(data)
+    return told

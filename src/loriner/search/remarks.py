@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from statistics import fmean
 
-from loriner.records import Evaluation
-from loriner.search.episode import Adaptation, Standing
-from loriner.search.feedback import asks_model
+from loriner.events import Scores, Standing
+from loriner.search.history import Adaptation
 from loriner.statistics import Interval, interval
 
 
@@ -24,11 +22,11 @@ def remarks(episode: Adaptation) -> list[str]:
     return [each for each in said if each]
 
 
-def disagreement(grade: Evaluation, test: Evaluation | None) -> str:
+def disagreement(grade: Scores, test: Scores) -> str:
     """That grade and sealed score differ by more than chance."""
-    if test is None or not test.scores or not grade.scores:
+    if not test or not grade:
         return ""
-    before, after = (interval(list(each.scores.values())) for each in (grade, test))
+    before, after = (interval(list(each.values())) for each in (grade, test))
     low, high = between(before, after)
     if low <= 0 <= high:
         return ""
@@ -52,15 +50,13 @@ def between(before: Interval, after: Interval) -> tuple[float, float]:
 
 def no_model(best: Standing) -> str:
     """That the program asked the model nothing."""
-    trials = (*best.grade.trials, *(best.test.trials if best.test else ()))
-    if not trials or any(map(asks_model, trials)):
+    n = len(best.grade) + len(best.test)
+    if not n or best.asks_model:
         return ""
-    return (
-        f"The best program asked the model nothing in {len(trials)} trials: its answers are its own code's."
-    )
+    return f"The best program asked the model nothing in {n} trials: its answers are its own code's."
 
 
-def no_more_than_constant(test: Evaluation | None, constant: str, scores: Mapping[str, float]) -> str:
+def no_more_than_constant(test: Scores, constant: str, scores: Scores) -> str:
     """That the program scores no more than one answer given always."""
     own, always = _beside(test, scores)
     if own is None or own > always:
@@ -72,7 +68,7 @@ def no_more_than_constant(test: Evaluation | None, constant: str, scores: Mappin
     )
 
 
-def no_more_than_copying(test: Evaluation | None, scores: Mapping[str, float]) -> str:
+def no_more_than_copying(test: Scores, scores: Scores) -> str:
     """That looking up the nearest feedback item does as well as the program."""
     own, copied = _beside(test, scores)
     if own is None or own > copied or not copied:
@@ -83,9 +79,9 @@ def no_more_than_copying(test: Evaluation | None, scores: Mapping[str, float]) -
     )
 
 
-def _beside(test: Evaluation | None, scores: Mapping[str, float]) -> tuple[float | None, float]:
+def _beside(test: Scores, scores: Scores) -> tuple[float | None, float]:
     """The means of the program and of a baseline over the questions that both were scored on."""
-    shared = sorted(test.scores.keys() & scores.keys()) if test else []
-    if test is None or not shared:
+    shared = sorted(test.keys() & scores.keys())
+    if not shared:
         return None, 0.0
-    return fmean(test.scores[each] for each in shared), fmean(scores[each] for each in shared)
+    return fmean(test[each] for each in shared), fmean(scores[each] for each in shared)

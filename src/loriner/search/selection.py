@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from loriner.events import Attempt, Round
 from loriner.propose.context import faults
-from loriner.records import Evaluation, Harness
+from loriner.records import Harness, Rollout
 from loriner.search.acceptance import Verdict
 from loriner.search.allowance import Allowance, Bill
 from loriner.search.drawing import Drawn
-from loriner.search.episode import Attempt, Round, Standing
 from loriner.search.grading import Grading
-from loriner.search.record import Origin, Record
+from loriner.search.record import Graded, Origin, Record
 from loriner.statistics import Decision
 
 
@@ -39,18 +39,20 @@ class Selection:
             verdict = judged.verdict if judged is not None and each.new == judged.leader else None
             attempts.append(self._attempt(each, before, within, verdict))
             if verdict is not None:
-                self._settle(attempts[-1], number, parent)
+                self._settle(each.rollout, attempts[-1], number, parent)
         return Round(
             number=number,
-            attempts=tuple(attempts),
-            accepted=self.current if self.current != before else None,
+            parent_id=parent.id,
+            current_id=self.current.id,
             grade=self.grading.known[self.current.id].mean_score,
+            n_calls=self.bill.solver.calls,
+            attempts=tuple(attempts),
         )
 
-    def standing(self, harness: Harness) -> Standing:
+    def graded(self, harness: Harness, reason: str = "") -> Graded:
         """A program with its grade trials so far."""
         grade = self.grading.known[harness.id]
-        return Standing(harness=harness, grade=grade, test=None, faults=faults(grade, self.grading.pool))
+        return Graded(harness=harness, grade=grade, faults=faults(grade, self.grading.pool), reason=reason)
 
     def ahead(self) -> str:
         """The id of the refused leader that is furthest ahead of the current program; empty without any."""
@@ -58,15 +60,15 @@ class Selection:
         best = max(leads, key=lambda each: leads[each], default="")
         return best if best and leads[best] > 0 else ""
 
-    def unconfirmed(self) -> Standing | None:
+    def unconfirmed(self) -> Graded | None:
         """The refused leader that is furthest ahead of the current program; the registry keeps it."""
         if not (ahead := self.ahead()):
             return None
         origin, reason = self.refused[ahead]
         assert origin.rollout.candidate is not None
-        standing = replace(self.standing(origin.rollout.candidate), reason=reason)
-        self.record.candidate(standing, origin)
-        return standing
+        graded = self.graded(origin.rollout.candidate, reason)
+        self.record.candidate(graded, origin)
+        return graded
 
     def _entered(self, drawn: Drawn) -> bool:
         """Whether the search is within its allowance with this completion and its first trials paid."""
@@ -77,18 +79,23 @@ class Selection:
         return not self.bill.exceeds(self.allowance)
 
     def _attempt(self, drawn: Drawn, before: Harness, within: bool, verdict: Verdict | None) -> Attempt:
-        harness, grade = drawn.rollout.candidate, self._grade(drawn)
+        rollout, failure = drawn.rollout, drawn.rollout.failure
+        candidate_id = rollout.candidate.id if rollout.candidate else ""
+        grade = self.grading.known.get(candidate_id)
+        decision = self._decision(drawn, within, verdict)
         return Attempt(
-            rollout=drawn.rollout,
-            grade=grade,
-            before=self.grading.mean_beside(before.id, harness.id) if harness and grade else None,
-            decision=self._decision(drawn, within, verdict),
+            context_id=rollout.context_id,
+            index=rollout.index,
+            harness_id=candidate_id or None,
+            note=rollout.revision.note if rollout.revision else "",
+            code=failure.code if failure else "",
+            message=failure.message if failure else "",
+            before=self.grading.mean_beside(before.id, candidate_id) if grade else None,
+            after=grade.mean_score if grade else None,
+            accepted=decision is not None and decision.accepted,
             considered=within and not drawn.repeats,
+            reason=decision.reason if decision else "",
         )
-
-    def _grade(self, drawn: Drawn) -> Evaluation | None:
-        harness = drawn.rollout.candidate
-        return self.grading.known.get(harness.id) if harness else None
 
     def _decision(self, drawn: Drawn, within: bool, verdict: Verdict | None) -> Decision | None:
         if drawn.repeats:
@@ -102,14 +109,14 @@ class Selection:
             return Decision(False, f"not considered: {words}")
         return Decision(verdict.state == "accept", verdict.reason)
 
-    def _settle(self, attempt: Attempt, number: int, parent: Harness) -> None:
+    def _settle(self, rollout: Rollout, attempt: Attempt, number: int, parent: Harness) -> None:
         """Makes an accepted leader the current program, and remembers one that was not."""
-        rollout = attempt.rollout
-        assert rollout.candidate is not None and attempt.decision is not None
-        score = self.grading.mean_beside(parent.id, rollout.candidate.id)
-        origin = Origin(number, parent, score, self.standing(parent).faults, rollout)
-        if attempt.decision.accepted:
-            self.current = rollout.candidate
-            self.record.version(self.standing(rollout.candidate), origin)
+        candidate = rollout.candidate
+        assert candidate is not None
+        score = self.grading.mean_beside(parent.id, candidate.id)
+        origin = Origin(number, parent, score, self.graded(parent).faults, rollout)
+        if attempt.accepted:
+            self.current = candidate
+            self.record.version(self.graded(candidate), origin)
         else:
-            self.refused[rollout.candidate.id] = origin, attempt.decision.reason
+            self.refused[candidate.id] = origin, attempt.reason

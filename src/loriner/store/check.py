@@ -1,4 +1,4 @@
-"""Whether a store and its registry are whole, and agree."""
+"""Whether a store is whole."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from loriner.records import Harness
 from loriner.store.connection import FILE_NAME, migrations
 from loriner.store.packing import unpack
 from loriner.store.reader import Reader
-from loriner.store.registry import FOLDER, Registry
 
 MOST_PROBLEMS = 100
 """A damaged file can have thousands; these are enough to know it by."""
@@ -29,7 +28,7 @@ class Report:
 
 
 def check(home: Path) -> Report:
-    """What is wrong with the store and the registry of a folder. Reads everything, changes nothing."""
+    """What is wrong with the store of a folder. Reads everything, changes nothing."""
     if not (home / FILE_NAME).exists():
         return Report(problems=(), counts={"runs": 0})
     problems: list[str] = []
@@ -38,7 +37,7 @@ def check(home: Path) -> Report:
         reader = Reader(home / FILE_NAME)
         try:
             _count(reader, counts)
-            for problem in _problems(reader, home, counts):
+            for problem in _problems(reader):
                 problems.append(problem)
                 if len(problems) == MOST_PROBLEMS:
                     break
@@ -55,6 +54,7 @@ _TABLES = {
     "calls": "calls",
     "harnesses": "harnesses",
     "rollouts": "rollouts",
+    "versions": "versions",
     "events": "events",
     "cached replies": "cache",
 }
@@ -65,7 +65,7 @@ def _count(reader: Reader, counts: dict[str, int]) -> None:
         counts[name] = reader.rows(f"SELECT count(*) FROM {table}")[0][0]
 
 
-def _problems(reader: Reader, home: Path, counts: dict[str, int]) -> Iterator[str]:
+def _problems(reader: Reader) -> Iterator[str]:
     yield from _schema(reader)
     for (line,) in reader.rows(f"PRAGMA integrity_check({MOST_PROBLEMS})"):
         if line != "ok":
@@ -74,8 +74,6 @@ def _problems(reader: Reader, home: Path, counts: dict[str, int]) -> Iterator[st
         yield f"row {row} of {table} refers to a row of {parent} that is not there"
     yield from _loose_ends(reader)
     yield from _harnesses(reader)
-    if (home / FOLDER).exists():
-        yield from _registry(reader, Registry.open(home), counts)
 
 
 def _schema(reader: Reader) -> Iterator[str]:
@@ -113,19 +111,3 @@ def _harnesses(reader: Reader) -> Iterator[str]:
         else:
             if not sound:
                 yield f"the source of harness {harness_id[:12]} is not what its id says"
-
-
-def _registry(reader: Reader, registry: Registry, counts: dict[str, int]) -> Iterator[str]:
-    """Every version's run and program must be in the store."""
-    runs = {run for (run,) in reader.rows("SELECT id FROM runs")}
-    known = {harness for (harness,) in reader.rows("SELECT id FROM harnesses WHERE source IS NOT NULL")}
-    entries = [entry for task in registry.tasks() for entry in registry.log(task)]
-    counts["versions"] = len(entries)
-    for entry in entries:
-        name = f"version {entry.sha[:10]} ({entry.subject})"
-        if entry.run and entry.run not in runs:
-            yield f"{name} is of run {entry.run}, which the store does not have"
-        if entry.run and entry.harness_id not in known:
-            yield f"{name} is harness {entry.harness_id[:12]}, whose source the store does not have"
-        if registry.harness(entry.sha).id != entry.harness_id:
-            yield f"{name} holds another program than the harness it names"

@@ -13,7 +13,7 @@ from loriner.records import Evaluation, Rollout
 from loriner.store.database import Store
 from loriner.store.packing import unpack
 from loriner.store.parquet import SHAPES, write_parquet
-from loriner.store.registry import FOLDER, Registry
+from loriner.store.registry import Registry
 
 T = TypeVar("T")
 Rows = Iterator[dict[str, Any]]
@@ -163,11 +163,8 @@ def _grade(store: Store, run: str, task: str | None, harness_id: str | None) -> 
 
 
 def _accepted(store: Store) -> set[tuple[str, str]]:
-    """(run, harness id) of every version in the registry beside the store."""
-    home = store.path.parent
-    if not (home / FOLDER).exists():
-        return set()
-    registry = Registry.open(home)
+    """(run, harness id) of every version of a task."""
+    registry = Registry.open(store.path.parent)
     return {(entry.run, entry.harness_id) for task in registry.tasks() for entry in registry.log(task)}
 
 

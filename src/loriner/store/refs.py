@@ -34,7 +34,7 @@ def encoded(name: str) -> str:
         raise ConfigError("a task, run or tag needs a name of at least one character")
     quoted = quote(name, safe=":").replace("~", "%7E").replace(".", "%2E")
     short = quoted.replace(":", ".")
-    return short if check_ref_format(Ref(f"refs/heads/{short}".encode())) else quoted.replace(":", "%3A")
+    return short if _is_legal(f"refs/heads/{short}") else quoted.replace(":", "%3A")
 
 
 def decoded(part: str) -> str:
@@ -42,39 +42,39 @@ def decoded(part: str) -> str:
     return unquote(part.replace(".", ":"))
 
 
-def branch_ref(name: str) -> Ref:
-    return Ref(f"refs/heads/{name}".encode())
+def branch_ref(name: str) -> str:
+    return f"refs/heads/{name}"
 
 
-def task_ref(task: str) -> Ref:
-    return Ref(f"refs/heads/tasks/{encoded(task)}".encode())
+def task_ref(task: str) -> str:
+    return f"refs/heads/tasks/{encoded(task)}"
 
 
-def run_ref(run_id: str) -> Ref:
-    return Ref(f"refs/heads/runs/{encoded(run_id)}".encode())
+def run_ref(run_id: str) -> str:
+    return f"refs/heads/runs/{encoded(run_id)}"
 
 
-def best_ref(task: str) -> Ref:
-    return Ref(f"refs/tags/best/{encoded(task)}".encode())
+def best_ref(task: str) -> str:
+    return f"refs/tags/best/{encoded(task)}"
 
 
-def candidate_ref(task: str) -> Ref:
-    return Ref(f"refs/tags/candidate/{encoded(task)}".encode())
+def candidate_ref(task: str) -> str:
+    return f"refs/tags/candidate/{encoded(task)}"
 
 
-def accepted_ref(task: str, number: int) -> Ref:
-    return Ref(f"refs/tags/accepted/{encoded(task)}/{number:04d}".encode())
+def accepted_ref(task: str, number: int) -> str:
+    return f"refs/tags/accepted/{encoded(task)}/{number:04d}"
 
 
-def tag_ref(name: str) -> Ref:
+def tag_ref(name: str) -> str:
     """The reference of a tag that a person chose.
 
     Raises:
         ConfigError: git does not allow the name, git or the registry keeps it for itself, or it reads as the
             id of a commit, a harness or a run.
     """
-    ref = Ref(f"refs/tags/{name}".encode("utf-8", "surrogateescape"))
-    if not check_ref_format(ref) or name.startswith("-"):
+    ref = f"refs/tags/{name}"
+    if not _is_legal(ref) or name.startswith("-"):
         raise ConfigError(
             f"{name!r} cannot be a tag: git forbids blanks, any of ~ ^ : ? * [ \\, two dots, "
             "a dot or .lock at an end"
@@ -93,7 +93,7 @@ def tag_ref(name: str) -> Ref:
     return ref
 
 
-def candidates(name: str) -> list[Ref]:
+def candidates(name: str) -> list[str]:
     """The references that a person may mean by `name`, the likeliest first."""
     head, slash, rest = name.partition("/")
     names = [f"tags/{name}", f"heads/{name}"]
@@ -105,5 +105,12 @@ def candidates(name: str) -> list[Ref]:
         names += [f"tags/{part}", f"heads/{part}"]
     if name:
         names += [f"heads/tasks/{encoded(name)}", f"heads/runs/{encoded(name)}"]
-    refs = [Ref(f"refs/{each}".encode("utf-8", "surrogateescape")) for each in names]
-    return [ref for ref in refs if check_ref_format(ref)]
+    return [ref for ref in (f"refs/{each}" for each in names) if _is_legal(ref)]
+
+
+def _is_legal(ref: str) -> bool:
+    """Whether git takes the name, and it is text that can be stored."""
+    try:
+        return check_ref_format(Ref(ref.encode()))
+    except UnicodeEncodeError:
+        return False

@@ -1,58 +1,139 @@
-"""The registry: accepted harnesses as commits of an ordinary bare git repository, `registry` in `--home`.
+"""The registry: accepted harnesses as rows of the store, and beside them as an ordinary bare git versions.
 
-Each task is a branch, and each commit on it holds one file, `harness.py`. A commit's first parent is the
-version it was made from, its last parent the task's previous one; so nothing is ever rewritten, also where a
-run starts again from the seed. One process writes at a time; any git may read.
+Each task is a branch. A version's first parent is the version it was made from, its last parent the task's
+previous one; so nothing is ever rewritten, also where a run starts again from the seed. One process writes
+at a time. The repository, `registry` in `--home`, is for any git to read; a commit that another git adds to
+it is a version too.
 """
 
 from __future__ import annotations
 
 import difflib
+import fcntl
+import shutil
+import sqlite3
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
 from loriner.errors import ConfigError, StoreError
 from loriner.records import Harness, Version
 from loriner.store import refs
-from loriner.store.entry import Entry, Evidence
-from loriner.store.repository import FILE_NAME, Repository, create, locked, opened
+from loriner.store.connection import FILE_NAME as STORE_NAME
+from loriner.store.connection import connect, connect_read_only, holds_store, in_words, is_writable
+from loriner.store.database import Store
+from loriner.store.entry import Entry, Evidence, one_line
+from loriner.store.projection import FILE_NAME, now_after, opened, sha_of, state
+from loriner.store.versions import Versions
 
 FOLDER = "registry"
+
+
+LOCK_S = 30.0
+"""How long a process waits for another one that writes."""
 
 
 class Registry:
     """The versions of one `--home`. Holds no open file, so there is nothing to close."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, home: Path) -> None:
+        self.path = home / FOLDER
+        """The versions."""
+        self._store = home / STORE_NAME
         self._known: dict[str, Entry] = {}
 
     @classmethod
     def open(cls, home: Path) -> Registry:
-        """The registry in a folder, which is made if need be.
+        """The registry in a folder, with its store, which are made if need be.
+
+        What an older home holds in its repository alone is recorded, and what a killed process did not write
+        there is written.
 
         Raises:
             StoreError: it cannot be made or read, in words.
         """
-        registry = cls(home / FOLDER)
-        try:
-            create(registry.path)
-        except OSError as error:
-            raise StoreError(f"making the registry {registry.path}: {error}: use another --home") from error
+        registry = cls(home)
+        (Store.open if is_writable(home) or not holds_store(home) else Store.existing)(home).close()
         with registry._reading():
             return registry
 
-    @contextmanager
-    def _reading(self) -> Iterator[Repository]:
-        with opened(self.path, self._known) as repository:
-            yield repository
+    def rebuild(self) -> int:
+        """The number of versions in the repository, which is written anew from the store.
+
+        The old one stays beside it, named by the moment.
+
+        Raises:
+            StoreError: it cannot be written, or a commit of another git holds more than a row can show.
+        """
+        with suppress(StoreError):  # of a damaged repository the rows alone are known
+            self._keep_up()
+        fresh, old = (self.path.with_suffix(f".{each}") for each in ("new", f"{time.time_ns()}"))
+        with (
+            _locked(self.path),
+            closing(connect(self._store)) as connection,
+            self._transaction(connection) as versions,
+        ):
+            shutil.rmtree(fresh, ignore_errors=True)
+            with opened(fresh) as git:
+                git.show(versions, versions.led_to())
+            if self.path.exists():
+                self.path.rename(old)
+            fresh.rename(self.path)
+            versions.mark(state(self.path))
+            return versions.count()
+
+    def _keep_up(self) -> None:
+        """Brings rows and repository together, where one was written without the other."""
+        if is_writable(self.path.parent):
+            with self._writing():
+                pass
 
     @contextmanager
-    def _writing(self) -> Iterator[Repository]:
-        with locked(self.path), opened(self.path, self._known) as repository:
-            yield repository
+    def _reading(self) -> Iterator[Versions]:
+        with closing(connect_read_only(self._store)) as connection, self._in_words("reading"):
+            versions = Versions(connection, self._known)
+            if not self._shows(versions):
+                self._keep_up()
+            yield versions
+
+    @contextmanager
+    def _writing(self) -> Iterator[Versions]:
+        """One transaction; the repository shows what it brought before the block is left."""
+        with _locked(self.path), opened(self.path) as git, closing(connect(self._store)) as connection:
+            with self._transaction(connection) as versions:
+                shows = self._shows(versions)
+                if not shows:
+                    git.read(versions)
+                yield versions
+            names = versions.pointed if shows else versions.led_to()
+            if names or not shows:
+                git.show(versions, names)
+                with self._transaction(connection) as versions:
+                    versions.mark(state(self.path))
+
+    def _shows(self, versions: Versions) -> bool:
+        """Whether the repository shows these versions, and nothing else was written there."""
+        return versions.shown_at() == state(self.path) != ""
+
+    @contextmanager
+    def _transaction(self, connection: sqlite3.Connection) -> Iterator[Versions]:
+        with self._in_words("recording in"):
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield Versions(connection, self._known)
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    @contextmanager
+    def _in_words(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise in_words(error, self._store, f"{doing} the registry") from error
 
     # Writing
 
@@ -70,16 +151,15 @@ class Registry:
             ConfigError: the parent is no version of the task.
             StoreError: the registry cannot be written.
         """
-        with self._writing() as repository:
+        with self._writing() as versions:
             branch = refs.task_ref(task)
-            history = list(repository.history(repository.find(branch)))
+            history = list(versions.history(versions.find(branch)))
             known = _same(history, version)
-            entry = known or repository.write(harness, _entry(history, version, task, evidence, message))
+            entry = known or _add(versions, harness, _entry(history, version, task, evidence, message))
             place = len(history) - 1 - history.index(known) if known else len(history)
-            _name(repository, task, version, entry, place)
+            _name(versions, task, version, entry, place)
             if known is None:
-                repository.check_out_by_default(branch)
-                repository.point(branch, entry)  # last: until here a killed process has committed nothing
+                versions.point(branch, entry.sha)
             return entry.sha
 
     def keep(self, version: Version, harness: Harness, *, task: str, evidence: Evidence) -> str:
@@ -91,14 +171,14 @@ class Registry:
             ConfigError: the parent is no version of the task.
             StoreError: the registry cannot be written.
         """
-        with self._writing() as repository:
+        with self._writing() as versions:
             ref = refs.candidate_ref(task)
-            kept = repository.find(ref)
+            kept = versions.find(ref)
             entry = _same([] if kept is None else [kept], version)
             if entry is None:
-                history = list(repository.history(repository.find(refs.task_ref(task))))
-                entry = repository.write(harness, _entry(history, version, task, evidence, ""))
-                repository.point(ref, entry)
+                history = list(versions.history(versions.find(refs.task_ref(task))))
+                entry = _add(versions, harness, _entry(history, version, task, evidence, ""))
+                versions.point(ref, entry.sha)
             return entry.sha
 
     def take(self, task: str) -> str:
@@ -107,20 +187,20 @@ class Registry:
         Raises:
             ConfigError: no such task, or it has no candidate, or the candidate is its best already.
         """
-        with self._writing() as repository:
-            head, kept = self._head(repository, task), repository.find(refs.candidate_ref(task))
-            best = repository.find(refs.best_ref(task))
+        with self._writing() as versions:
+            head, kept = self._head(versions, task), versions.find(refs.candidate_ref(task))
+            best = versions.find(refs.best_ref(task))
             if kept is None:
                 raise ConfigError(f"{task} has no candidate: the last search left none that led")
             if best is not None and best.harness_id == kept.harness_id:
                 raise ConfigError(f"candidate/{task} is the best version of {task} already: nothing to take")
-            place = len(list(repository.history(head)))
+            place = len(list(versions.history(head)))
             parents = tuple(dict.fromkeys([*kept.parents[:1], head.sha]))
             new = replace(kept, parents=parents, subject=f"Taken unconfirmed: {kept.subject}")
-            entry = repository.write(Harness(repository.source(kept.sha)), new)
-            repository.point(refs.accepted_ref(task, place), entry)
-            repository.point(refs.best_ref(task), entry)
-            repository.point(refs.task_ref(task), entry)
+            entry = _add(versions, Harness(versions.source(kept.sha)), new)
+            versions.point(refs.accepted_ref(task, place), entry.sha)
+            versions.point(refs.best_ref(task), entry.sha)
+            versions.point(refs.task_ref(task), entry.sha)
             return entry.sha
 
     def revert(self, task: str, name: str) -> str:
@@ -130,8 +210,8 @@ class Registry:
             ConfigError: no such task or version.
         """
         target = self.resolve(name, task=task)
-        with self._writing() as repository:
-            head = self._head(repository, task)
+        with self._writing() as versions:
+            head = self._head(versions, task)
             new = replace(
                 target,
                 parents=(head.sha,),
@@ -140,8 +220,8 @@ class Registry:
                 reverts_to=target.sha,
                 evidence=replace(target.evidence, parent_score=head.score),
             )
-            entry = repository.write(Harness(repository.source(target.sha)), new)
-            repository.point(refs.task_ref(task), entry)
+            entry = _add(versions, Harness(versions.source(target.sha)), new)
+            versions.point(refs.task_ref(task), entry.sha)
             return entry.sha
 
     def tag(self, name: str, version: str) -> str:
@@ -151,20 +231,20 @@ class Registry:
             ConfigError: no such version, or the name is not allowed or taken.
         """
         entry, ref = self.resolve(version), refs.tag_ref(name)
-        with self._writing() as repository:
-            taken = repository.find(ref)
+        with self._writing() as versions:
+            taken = versions.find(ref)
             if taken is not None and taken.sha != entry.sha:
                 raise ConfigError(f"the tag {name!r} already names {taken.sha[:10]}: choose another name")
-            _require_free(repository, name)
-            repository.point(ref, entry)
+            _require_free(versions, name)
+            versions.point(ref, entry.sha)
         return entry.sha
 
     # Reading
 
     def tasks(self) -> list[str]:
         """The names of the tasks that have versions."""
-        with self._reading() as repository:
-            return [refs.decoded(name) for name in repository.names("refs/heads/tasks/")]
+        with self._reading() as versions:
+            return [refs.decoded(name) for name in versions.names("refs/heads/tasks/")]
 
     def log(self, task: str) -> list[Entry]:
         """The versions of a task, newest first.
@@ -172,8 +252,8 @@ class Registry:
         Raises:
             ConfigError: no such task.
         """
-        with self._reading() as repository:
-            return list(repository.history(self._head(repository, task)))
+        with self._reading() as versions:
+            return list(versions.history(self._head(versions, task)))
 
     def resolve(self, name: str, *, task: str | None = None) -> Entry:
         """The version that `name` means.
@@ -184,32 +264,32 @@ class Registry:
         Raises:
             ConfigError: nothing, or more than one version, is called so; names what is near.
         """
-        with self._reading() as repository:
+        with self._reading() as versions:
             if task is not None and name in ("best", "seed"):
-                history = list(repository.history(self._head(repository, task)))
-                return (repository.find(refs.best_ref(task)) if name == "best" else None) or history[-1]
+                history = list(versions.history(self._head(versions, task)))
+                return (versions.find(refs.best_ref(task)) if name == "best" else None) or history[-1]
             for ref in refs.candidates(name):
-                entry = repository.find(ref)
+                entry = versions.find(ref)
                 if entry is not None:
                     return entry
-            found = _by_digits(repository, name) if refs.DIGITS.fullmatch(name) else []
+            found = _by_digits(versions, name) if refs.DIGITS.fullmatch(name) else []
             if len(found) == 1:
                 return found[0]
-            raise ConfigError(_not_one(repository, name, found))
+            raise ConfigError(_not_one(versions, name, found))
 
     def harness(self, name: str, *, task: str | None = None) -> Harness:
         """The program of a version. Raises as `resolve`."""
         entry = self.resolve(name, task=task)
-        with self._reading() as repository:
-            return Harness(repository.source(entry.sha))
+        with self._reading() as versions:
+            return Harness(versions.source(entry.sha))
 
     def diff(self, old: str, new: str) -> str:
         """How one version's program became another's, as a unified diff; empty for equal programs."""
         before, after = self.resolve(old), self.resolve(new)
-        with self._reading() as repository:
+        with self._reading() as versions:
             lines = difflib.unified_diff(
-                repository.source(before.sha).splitlines(keepends=True),
-                repository.source(after.sha).splitlines(keepends=True),
+                versions.source(before.sha).splitlines(keepends=True),
+                versions.source(after.sha).splitlines(keepends=True),
                 f"{before.sha[:10]}/{FILE_NAME}",
                 f"{after.sha[:10]}/{FILE_NAME}",
             )
@@ -222,19 +302,50 @@ class Registry:
         """
         entry: Entry | None = self.resolve(name)
         path: list[tuple[Entry, str]] = []
-        with self._reading() as repository:
+        with self._reading() as versions:
             while entry is not None:
                 if not entry.reverts_to:
-                    path.append((entry, repository.source(entry.sha)))
+                    path.append((entry, versions.source(entry.sha)))
                 before = entry.made_from
-                entry = None if before is None else repository.entry(before)
+                entry = None if before is None else versions.entry(before)
         return path[::-1]
 
-    def _head(self, repository: Repository, task: str) -> Entry:
-        head = repository.find(refs.task_ref(task))
+    def _head(self, versions: Versions, task: str) -> Entry:
+        head = versions.find(refs.task_ref(task))
         if head is None:
-            raise ConfigError(_not_one(repository, task, []))
+            raise ConfigError(_not_one(versions, task, []))
         return head
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Lets one process at a time write below `path`; the system frees the lock when a process dies.
+
+    Raises:
+        StoreError: another process held it too long.
+    """
+    with path.with_suffix(".lock").open("w") as lock:
+        deadline = time.monotonic() + LOCK_S
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise StoreError(
+                        f"another process has been writing to {path} for {LOCK_S:.0f} s: see which is stuck"
+                    ) from None
+                time.sleep(0.02)
+        yield
+
+
+def _add(versions: Versions, harness: Harness, entry: Entry) -> Entry:
+    """The entry as recorded now. No name leads to it yet."""
+    when = now_after([versions.entry(each) for each in entry.parents])
+    dated = replace(entry, when=when, subject=one_line(entry.subject) or "Version")
+    added = replace(dated, sha=sha_of(harness, dated))
+    versions.add(harness, added)
+    return added
 
 
 def _same(history: list[Entry], version: Version) -> Entry | None:
@@ -279,25 +390,25 @@ def _parents(history: list[Entry], version: Version, task: str) -> tuple[str, ..
     return tuple(dict.fromkeys([parent.sha, *head]))
 
 
-def _name(repository: Repository, task: str, version: Version, entry: Entry, place: int) -> None:
+def _name(versions: Versions, task: str, version: Version, entry: Entry, place: int) -> None:
     """Lets the run's branch and the task's tags lead to a version, the task's `place`-th from 0."""
-    repository.point(refs.run_ref(version.episode_id), entry)
+    versions.point(refs.run_ref(version.episode_id), entry.sha)
     if version.accepted:
-        repository.point(refs.accepted_ref(task, place), entry)
-        best = repository.find(refs.best_ref(task))
+        versions.point(refs.accepted_ref(task, place), entry.sha)
+        best = versions.find(refs.best_ref(task))
         if best is None or _rank(entry) >= _rank(best):
-            repository.point(refs.best_ref(task), entry)
+            versions.point(refs.best_ref(task), entry.sha)
 
 
-def _require_free(repository: Repository, name: str) -> None:
+def _require_free(versions: Versions, name: str) -> None:
     """Refuses a tag that would hide a branch, or that git cannot keep beside another tag."""
     for ref in refs.candidates(name):
-        branch = ref.decode("utf-8", "replace").removeprefix("refs/heads/")
-        if ref.startswith(b"refs/heads/") and repository.find(ref) is not None:
+        branch = ref.removeprefix("refs/heads/")
+        if ref.startswith("refs/heads/") and versions.find(ref) is not None:
             raise ConfigError(
                 f"{name!r} cannot be a tag: it names the branch {branch} already: choose another name"
             )
-    for tag in repository.names("refs/tags/"):
+    for tag in versions.names("refs/tags/"):
         if tag.startswith(f"{name}/") or name.startswith(f"{tag}/"):
             raise ConfigError(
                 f"{name!r} cannot be a tag: git keeps none within another, and there is {tag!r}: "
@@ -309,11 +420,11 @@ def _rank(entry: Entry) -> float:
     return -1.0 if entry.score is None else entry.score
 
 
-def _by_digits(repository: Repository, digits: str) -> list[Entry]:
+def _by_digits(versions: Versions, digits: str) -> list[Entry]:
     """The commits, and the newest version of each harness, whose id begins so."""
     found: dict[str, Entry] = {}
-    for branch in repository.names("refs/heads/"):
-        for entry in repository.history(repository.find(refs.branch_ref(branch))):
+    for branch in versions.names("refs/heads/"):
+        for entry in versions.history(versions.find(refs.branch_ref(branch))):
             if entry.sha.startswith(digits):
                 found[entry.sha] = entry
             elif entry.harness_id.startswith(digits):
@@ -321,11 +432,11 @@ def _by_digits(repository: Repository, digits: str) -> list[Entry]:
     return list(found.values())
 
 
-def _not_one(repository: Repository, name: str, found: list[Entry]) -> str:
+def _not_one(versions: Versions, name: str, found: list[Entry]) -> str:
     if found:
         several = ", ".join(f"{entry.sha[:10]} ({entry.subject})" for entry in found[:4])
         return f"{name!r} begins {len(found)} versions: {several}: write more of it"
-    known = [refs.decoded(task) for task in repository.names("refs/heads/tasks/")]
-    known += repository.names("refs/tags/")
+    known = [refs.decoded(task) for task in versions.names("refs/heads/tasks/")]
+    known += versions.names("refs/tags/")
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or known[:3]
     return f"the registry has no version {name!r}" + (f"; nearest: {', '.join(near)}" if near else " yet")

@@ -95,7 +95,7 @@ class ItemTask:
         """
         if not self._tried:
             self._tried = True
-            triable = (item for item in self._items.values() if right_text(item["answer"]))
+            triable = (item for item in self._items.values() if right_text(item.get("answer")))
             await self._try_scorer(next(triable, None))
         item = self._items[question.id]
         score = await self._scorer.score(item, answer)
@@ -109,11 +109,11 @@ class ItemTask:
             await worker.close()
 
     def _question(self, item: Item) -> Question:
-        return Question(task=self.name, id=item["id"], text=item["question"], target=item["answer"])
+        return Question(task=self.name, id=item["id"], text=item["question"], target=item.get("answer"))
 
     async def _try_scorer(self, item: Item | None) -> None:
         """A failure on one answer is that answer's fault; on a right one it is the scorer's."""
-        if item is None or item["id"] in self._held or not (right := right_text(item["answer"])):
+        if item is None or item["id"] in self._held or not (right := right_text(item.get("answer"))):
             return
         score = await self._scorer.score(item, right)
         if score.detail in FAILURES:

@@ -1,8 +1,8 @@
 """A user's own task: a JSONL file of items and one scorer function, or a folder that names both.
 
 Each line is an object with `id` (text or a whole number), `question` (text), `answer` (any JSON), optionally
-`split`, and whatever else the scorer needs. Reading is strict: a file that is wrong anywhere is refused, with
-the line.
+`split`, and whatever else the scorer needs. Where no line has an `answer`, the scorer judges alone. A file
+that is wrong anywhere is refused, with the line.
 """
 
 from __future__ import annotations
@@ -107,7 +107,19 @@ def read_items(path: Path) -> list[Item]:
         items[item["id"]], lines[item["id"]] = item, number
     if not items:
         raise TaskError(f"{path} holds no item; expected one JSON object a line")
+    _require_answers_alike(path, items, lines)
     return list(items.values())
+
+
+def _require_answers_alike(path: Path, items: Mapping[str, Item], lines: Mapping[str, int]) -> None:
+    """Refuses a file where some items have a right answer and others have none."""
+    lacking = [name for name, item in items.items() if "answer" not in item]
+    if lacking and len(lacking) < len(items):
+        found = ", ".join(sorted(items[lacking[0]])[:8])
+        raise TaskError(
+            f"{path}, line {lines[lacking[0]]}: no 'answer', which other lines have; expected one in every "
+            f"line, or in none for a scorer that needs no right answer; found the keys {found}"
+        )
 
 
 def function_spec(text: str, folder: Path, where: str) -> WorkerSpec:
@@ -149,7 +161,7 @@ def _read_item(line: str, where: str) -> Item:
         raise TaskError(f"{where}: nested too deeply") from error
     if not isinstance(item, dict):
         raise TaskError(f"{where}: expected a JSON object; found {_kind(item)}")
-    for key in ("id", "question", "answer"):
+    for key in ("id", "question"):
         if key not in item:
             found = ", ".join(sorted(item)[:8]) or "none"
             raise TaskError(f"{where}: no {key!r}; expected id, question and answer; found the keys {found}")
@@ -157,7 +169,7 @@ def _read_item(line: str, where: str) -> Item:
         raise TaskError(f"{where}: expected 'id' as text or a whole number; found {_kind(item['id'])}")
     if not isinstance(item["question"], str) or not item["question"].strip():
         raise TaskError(f"{where}: expected 'question' as text; found {_kind(item['question'])}")
-    if item["answer"] is None:
+    if "answer" in item and item["answer"] is None:
         raise TaskError(f"{where}: 'answer' is null; expected the right answer")
     if "split" in item and (not isinstance(item["split"], str) or item["split"] not in SPLIT_WORDS):
         words = ", ".join(SPLIT_WORDS)

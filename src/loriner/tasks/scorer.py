@@ -27,7 +27,7 @@ from loriner.tasks import digests, hiding
 from loriner.tasks.children import worker
 
 ScoreFunction = Callable[[Mapping[str, Any], str], Any]
-"""`score(item, answer)`, which returns a number in [0, 1] or a `Score`."""
+"""`score(item, answer)`, which returns a number in [0, 1], a `Score`, or a dict of `value` and `feedback`."""
 
 SCORER_ERROR = "scorer_error"
 SCORER_TIMEOUT = "scorer_timeout"
@@ -127,7 +127,8 @@ def as_score(returned: Any, scorer: str, item: Mapping[str, Any]) -> Score:
         fields = worker.plain(returned)
         fields = fields if isinstance(fields, Mapping) else {"value": fields}
         value = fields["value"]
-        score = Score(float(value), str(fields.get("detail", "")), dict(fields.get("extra", {})))
+        words = fields.get("detail") or fields.get("feedback", "")
+        score = Score(float(value), str(words), dict(fields.get("extra", {})))
     except (TypeError, ValueError, KeyError):
         value = None
     if value is None or isinstance(value, str):

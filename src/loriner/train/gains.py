@@ -8,14 +8,14 @@ where no child was better on those that did.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import sqrt
 from statistics import fmean, stdev
 from typing import Any
 
 from loriner.propose.revisions.reading import facts_of
 from loriner.tasks.format_varied import is_varied
-from loriner.train.trees import Node
+from loriner.train.trees import Child, Node
 
 
 def table(nodes: Sequence[Node], provenance: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,6 +46,24 @@ def facts(node: Node) -> Iterator[str]:
     yield f"search={'yes' if found.searches else 'no'}"
     if found.lost:
         yield f"fault={max(found.lost, key=lambda each: found.lost[each])}"
+
+
+def expected_gains(nodes: Sequence[Node], weight: float = 4.0) -> Callable[[Node, Child], float]:
+    """The gain to expect of a child: what it was on the questions that it met, with `weight` more questions
+    on which it was what its entry gained on average, on seeds or on revised programs.
+    """
+    seen: dict[tuple[str, bool], list[float]] = defaultdict(list)
+    for node in nodes:
+        for child in node.children:
+            seen[child.entry, bool(node.path)].append(node.gain(child, node.chosen_on[: node.first]))
+    average = {key: _mean(values) for key, values in seen.items()}
+
+    def expected(node: Node, child: Child) -> float:
+        n = len(child.scores)
+        gain = node.gain(child, list(child.scores))
+        return (n * gain + weight * average[child.entry, bool(node.path)]) / (n + weight)
+
+    return expected
 
 
 def by_depth(nodes: Sequence[Node]) -> dict[int, dict[str, Any]]:

@@ -78,6 +78,8 @@ class TreesTable(Table):
     """Of the rows, the share that one known revision may have."""
     max_refused: int = Field(default=2, ge=0)
     """Refused revisions told of one program in a lesson's history, at most."""
+    per_program: int = Field(default=1, ge=1)
+    """Lessons from one program, at most; several show different histories."""
 
 
 class AdapterTable(Table):

@@ -1,15 +1,15 @@
-"""SFT data from trees: a node, and its best child where the paired test accepts it.
+"""SFT data from trees: a node, and its best children where the acceptance rule takes them.
 
 What was refused on the way stands in the context's history, as it was: real revisions with their scores.
-Later rounds weigh at least as much as the first, no known revision has more than its share of the rows, and a
-node gives one row.
+Later rounds weigh at least as much as the first, and no known revision has more than its share of the rows.
+Several rows of a node show different histories, so that no context is learnt with two answers.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from loriner.seeding import generator
 from loriner.statistics import Rule, accepts
 from loriner.tasks.base import Task
 from loriner.train.exercise import Exercise
+from loriner.train.gains import expected_gains
 from loriner.train.teacher import Lesson, balanced, row
 from loriner.train.trees import Child, Node, past
 
@@ -34,15 +35,22 @@ class LessonPlan:
     """Of the rows, the share that one entry may have."""
     max_refused: int = 2
     """Refused revisions told of one program, at most."""
+    per_program: int = 1
+    """Children of a node that become rows, at most: those that can be expected to gain most."""
     max_chars: int = 6_000
     max_prompt_tokens: int = 4_096
     seed: int = 0
 
 
 def lessons(nodes: Sequence[Node], tasks: Mapping[str, Task], plan: LessonPlan) -> list[Lesson]:
-    """A lesson for each node that has a finished child, those that are not used with the reason."""
+    """A lesson for each of the best children of each node, those that are not used with the reason."""
     by_context = {node.context.id: node for node in nodes}
-    made = [_lesson(node, by_context, tasks[node.context.task], plan) for node in nodes if node.finished]
+    expected = expected_gains(nodes)
+    made = [
+        _lesson(node, child, by_context, tasks[node.context.task], plan)
+        for node in nodes
+        for child in _best(node, expected, plan.per_program)
+    ]
     generator(plan.seed, "tree lessons", "order").shuffle(made)
     return weighed(made, plan.max_share)
 
@@ -94,8 +102,16 @@ def summary(found: Sequence[Lesson]) -> dict[str, Any]:
     }
 
 
-def _lesson(node: Node, by_context: Mapping[str, Node], task: Task, plan: LessonPlan) -> Lesson:
-    context, child = _told(node, by_context, plan), node.finished[0]
+def _best(node: Node, expected: Callable[[Node, Child], float], n: int) -> list[Child]:
+    """The child that won all rungs; or, of those that won the first, the n of the highest expected gain."""
+    if n == 1:
+        return node.finished[:1]
+    tried = [each for each in node.children if len(each.scores) > node.first]
+    return sorted(tried, key=lambda each: -expected(node, each))[:n]
+
+
+def _lesson(node: Node, child: Child, by_context: Mapping[str, Node], task: Task, plan: LessonPlan) -> Lesson:
+    context = _told(node, child, by_context, plan)
     shared = {each for each in node.scores if each in child.scores}
     before = {each: node.scores[each] for each in shared}
     after = {each: child.scores[each] for each in shared}
@@ -143,17 +159,17 @@ def _fault(
     return "" if found is None else "memorised"
 
 
-def _told(node: Node, by_context: Mapping[str, Node], plan: LessonPlan) -> Context:
+def _told(node: Node, child: Child, by_context: Mapping[str, Node], plan: LessonPlan) -> Context:
     """The node's context with the history of its branch: on each program some that were refused, then the
-    one that was kept.
+    one that was kept. Which were refused is drawn for each child of the node.
     """
     history: list[PastRevision] = []
     for step, taken in _branch(node, by_context):
-        for child in _refused(step, plan):
-            history.append(past(step, child, accepted=False, round=len(history) + 1))
+        for refused in _refused(step, plan, child.entry):
+            history.append(past(step, refused, accepted=False, round=len(history) + 1))
         if taken is not None:
             history.append(past(step, taken, accepted=True, round=len(history) + 1))
-    seen = "\n".join([node.context.id, *(f"{each.summary} {each.accepted}" for each in history)])
+    seen = "\n".join([node.context.id, *(f"{each.summary} {each.accepted} {each.edit}" for each in history)])
     return replace(
         node.context,
         id=hashlib.sha256(seen.encode()).hexdigest()[:16],
@@ -173,9 +189,9 @@ def _branch(node: Node, by_context: Mapping[str, Node]) -> list[tuple[Node, Chil
     return steps
 
 
-def _refused(node: Node, plan: LessonPlan) -> list[Child]:
-    """Some children that were no better, in a seeded order."""
+def _refused(node: Node, plan: LessonPlan, entry: str) -> list[Child]:
+    """Some children that were no better, in an order seeded by the entry that is to be learnt."""
     worse = [each for each in node.children if node.gain(each, node.chosen_on) <= 0]
-    draw = generator(plan.seed, "tree lessons", "refused", node.context.id)
+    draw = generator(plan.seed, "tree lessons", "refused", node.context.id, entry)
     draw.shuffle(worse)
     return worse[: draw.randint(0, plan.max_refused)]

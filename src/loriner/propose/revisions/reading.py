@@ -87,7 +87,7 @@ def unlike_first(pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...
 
 def _pairs(feedback: Sequence[FeedbackTrial]) -> list[tuple[str, str]]:
     """Each question once, with the first of its right answers."""
-    found = {each.question: _first(each.target) for each in feedback}
+    found = {each.question: _first(each.target) for each in feedback if each.target}
     return list(found.items())
 
 

@@ -199,7 +199,9 @@ def _change(episode: Episode) -> Fold | None:
         return None
     start = episode.start
     label = f"{line(start.task)}, {start.mode}, seed {start.seed}: the best program against the seed program"
-    body = diff(label, seed.harness_id[:SHORT], best.harness_id[:SHORT], seed.source, best.source)
+    body = diff(
+        label, seed.harness_id[:SHORT], best.harness_id[:SHORT], episode.source(seed), episode.source(best)
+    )
     return Fold(title=label, body=body)
 
 

@@ -12,11 +12,11 @@ from itertools import combinations
 from statistics import fmean
 from typing import Any
 
-from loriner.events import Arm
+from loriner.events import Arm, Scores
 from loriner.records import Usage
-from loriner.report.facts import PROPOSER, SEARCH, TEST, Episode, Scores, Spent
+from loriner.report.facts import PROPOSER, SEARCH, TEST, Episode, Spent
 from loriner.report.reading import read_episode
-from loriner.search.history import trail
+from loriner.search.history import history
 from loriner.statistics import ALPHA, Interval, Paired, never_told_apart, pooled, pooled_paired
 from loriner.store.database import Store
 
@@ -100,7 +100,7 @@ def read_comparison(store: Store, run_id: str) -> Comparison | None:
     Raises:
         ConfigError: there is no such run.
     """
-    row, told = store.run(run_id), trail(store, run_id)
+    row, told = store.run(run_id), history(store, run_id)
     if not told.arms:
         return None
     arms = tuple((arm, read_episode(store, arm.run_id)) for arm in told.arms)
@@ -182,7 +182,9 @@ def _method(name: str, by_method: Mapping[str, _Runs]) -> Method:
         solver_calls=sum(part.usage.calls for part in parts if part.part != PROPOSER) / n_arms,
         proposer_calls=sum(part.usage.calls for part in parts if part.part == PROPOSER) / n_arms,
         served=fmean(served) if served else None,
-        accepted=_mean(sum(c.accepted for c in each.candidates) for each in runs.episodes) if parts else 0.0,
+        accepted=_mean(sum(made.accepted is not None for made in each.rounds) for each in runs.episodes)
+        if parts
+        else 0.0,
     )
 
 
@@ -210,7 +212,7 @@ def _bill(parts: Sequence[Spent], unpriced: set[str]) -> Usage:
 
 def _served(name: str, episode: Episode) -> float | None:
     standing = {SEED: episode.seed, ORACLE: episode.oracle}.get(name, episode.best)
-    return standing.n_calls if standing else None
+    return standing.calls_a_question if standing else None
 
 
 def _contrasts(by_method: Mapping[str, _Runs]) -> tuple[Contrast, ...]:

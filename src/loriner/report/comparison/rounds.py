@@ -7,9 +7,10 @@ from statistics import fmean
 
 from markupsafe import Markup
 
+from loriner.events import Scores
 from loriner.report.charts import Point, Series, lines
 from loriner.report.comparison.results import SEED, Comparison
-from loriner.report.facts import Episode, Scores
+from loriner.report.facts import Episode
 from loriner.report.page import Cell, Figure, Fold, Section, Table, part
 from loriner.report.text import line
 from loriner.report.verdicts import interval_text

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from statistics import fmean
 
 from loriner.errors import MissingExtra
 from loriner.events import Arm, Event, Observer, Round, Standing
@@ -71,6 +72,7 @@ def sinking(
 
 def figures_of(event: Event) -> dict[str, float]:
     """What an event is worth to a tracker: nothing, for most."""
+    found: dict[str, float | None]
     if isinstance(event, Round):
         scored = [each.after for each in event.attempts if each.after is not None]
         found = {
@@ -81,7 +83,8 @@ def figures_of(event: Event) -> dict[str, float]:
             "best_candidate": max(scored, default=None),
         }
     elif isinstance(event, Standing):
-        found = {f"{event.name}_grade": event.grade, f"{event.name}_test": event.test}
+        kinds = {"grade": event.grade, "test": event.test}
+        found = {f"{event.name}_{kind}": fmean(each.values()) for kind, each in kinds.items() if each}
     else:
         return {}
     return {name: float(value) for name, value in found.items() if value is not None}

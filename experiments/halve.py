@@ -1,4 +1,7 @@
-"""An adapter's weights in bfloat16, half the size: python bench/halve.py ADAPTER_DIR OUT.safetensors."""
+"""An adapter's weights in bfloat16, half the size.
+
+python experiments/halve.py ADAPTER_DIR OUT.safetensors
+"""
 
 from __future__ import annotations
 

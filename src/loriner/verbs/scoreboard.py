@@ -9,19 +9,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from loriner.config import changed
+from loriner.config import Settings
 from loriner.errors import ConfigError, HarnessError, LorinerError, TaskError
 from loriner.evaluation.baselines import baselines
 from loriner.evaluation.evaluator import Evaluator
 from loriner.events import Note, Observer, silent
 from loriner.records import Call, Evaluation, Harness, Question, Trial, Usage
 from loriner.search.allowance import usage_of
-from loriner.search.board import OWN_SEED, Board
 from loriner.search.estimate import require_priced
 from loriner.statistics import Interval, interval, stratified
 from loriner.store.database import Store
 from loriner.tasks.base import Task
-from loriner.workspace import Workspace, named, task_of
+from loriner.verbs.board import OWN_SEED, Board, asked_for
+from loriner.verbs.earlier import FRESH, Earlier
+from loriner.verbs.stage import running
+from loriner.verbs.workspace import Workspace
 
 _OF_ONE_TASK = (TaskError, ConfigError, HarnessError)
 """What is told in a cell; everything else (an endpoint down, a budget reached) stops the run."""
@@ -153,19 +155,13 @@ class Scoreboard:
         return facts
 
 
-async def fill(
-    opened: Workspace,
-    board: Board,
-    observe: Observer = silent,
-    *,
-    resume: str | None = None,
-    replay: str | None = None,
-    anew: bool = False,
+async def evaluate(
+    lab: Workspace, settings: Settings, observe: Observer = silent, *, earlier: Earlier = FRESH
 ) -> Scoreboard:
-    """The scoreboard of a board, as a run. Of a run that is resumed, what the store holds is not run again.
+    """The scoreboard of `settings.evaluate`, as a run. What the store holds of an earlier one is kept.
 
     A run that is resumed or replayed keeps the programs that it began with, whatever became of the file, the
-    tag or the best version; with `anew` a replay takes what the names stand for now.
+    tag or the best version, unless a replay is given others.
 
     Raises:
         HarnessError: a harness of the library, or a file, is none.
@@ -173,29 +169,26 @@ async def fill(
         ConfigError: no solver is named, or money is capped and its price is unknown.
         LorinerError: as `Evaluator.evaluate`.
     """
-    settings = opened.settings
+    lab, board = lab.fresh(settings), asked_for(settings)
     require_priced(settings)
-    parent = None if replay is None else opened.replay(replay)
-    solver = opened.model(named(settings.adapt.solver, "solver", "--solver"))
-    known = _programs(opened.store, resume or (None if anew else parent))
-    shared = _shared(opened, board, known)
-    rows = [_Row(opened, board, task, known, shared) for task in board.tasks]
+    parent = None if earlier.replay is None else lab.replay(earlier.replay)
+    solver = lab.solver
+    known = _programs(lab.store, earlier.resume or (None if earlier.harnesses else parent))
+    shared = _shared(lab, board, known)
+    rows = [_Row(lab, board, task, known, shared) for task in board.tasks]
     try:
         if len(rows) == 1:
             rows[0].require()  # a mistyped name leaves no run behind
-        with opened.run("evaluate", resume=resume, parent=parent) as (run_id, summary):
-            lab = opened.evaluator(run_id, solver, observe)
-            for name, harness in shared.items():
-                await _note(lab, EVERY_TASK, name, harness)
-            cells = await _cells(rows, lab)
-            filled = Scoreboard(run_id=run_id, solver=solver.name, board=board, cells=cells)
+        with running(lab, "evaluate", solver, observe, resume=earlier.resume, parent=parent) as run:
+            cells = await _cells(rows, shared, run.evaluator)
+            filled = Scoreboard(run_id=run.run_id, solver=solver.name, board=board, cells=cells)
             if all(cell.error for cell in cells):
                 raise next(iter(filled.errors.values()))
-            summary |= filled.summary
+            run.summary.update(filled.summary)
     finally:
         for row in rows:
             await row.close()
-    return replace(filled, spent=opened.store.spent(run_id))
+    return replace(filled, spent=lab.store.spent(run.run_id))
 
 
 def _shared(opened: Workspace, board: Board, known: _Programs) -> dict[str, Harness]:
@@ -224,8 +217,10 @@ async def _note(lab: Evaluator, task: str, name: str, harness: Harness) -> None:
         await lab.store.add_event(lab.run_id, "harness", facts)
 
 
-async def _cells(rows: Sequence[_Row], lab: Evaluator) -> tuple[Cell, ...]:
+async def _cells(rows: Sequence[_Row], shared: Mapping[str, Harness], lab: Evaluator) -> tuple[Cell, ...]:
     """The cells of all rows. No two rows may be of one task: trials are known by its name."""
+    for name, harness in shared.items():
+        await _note(lab, EVERY_TASK, name, harness)
     asked_as: dict[str, str] = {}
     cells = [cell for row in rows for cell in await row.cells(lab, asked_as)]
     return tuple(cells)
@@ -249,7 +244,7 @@ class _Row:
     def open(self) -> Task:
         """The task, with its questions and harnesses found. Raises as `_OF_ONE_TASK`."""
         if self.task is None:
-            self.task = task_of(changed(self.opened.settings, adapt={"task": self.asked}))
+            self.task = self.opened.task(self.asked)
             self.questions = self.task.questions(self.board.split)[: self.board.limit]
             self.found = {name: self._find(self.task, name) for name in self.board.harnesses}
         return self.task

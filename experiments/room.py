@@ -1,6 +1,6 @@
 """Room for a harness, family by family: what the seed scores and what the best library program scores.
 
-    python bench/room.py --solver MODEL --families rg-train-room --n 16 --out room.json
+    python experiments/room.py --solver MODEL --families rg-train-room --n 16 --out room.json
 
 A family has room when some program beats the seed by 0.1 or more and is not right everywhere already.
 """
@@ -20,7 +20,7 @@ from loriner.harness.contract import from_library
 from loriner.statistics import interval
 from loriner.train import jsonl
 from loriner.train.suites import open_suite
-from loriner.workspace import workspace
+from loriner.verbs.workspace import workspace
 
 PROGRAMS = ("minimal", "chain_of_thought", "program_of_thought", "self_consistency")
 ROOM = 0.1

@@ -1,6 +1,6 @@
 """Makes every frozen split of the Reasoning Gym suites from nothing and says how long each family took.
 
-    python bench/splits.py [--suite rg-train ...] [--write]
+    python experiments/splits.py [--suite rg-train ...] [--write]
 
 `--write` records the digests in the package: the reference against which every other machine is held.
 """

@@ -1,5 +1,6 @@
-"""A GGUF file as bfloat16 safetensors with its tokenizer, for a server or a trainer: python bench/convert.py
-GGUF DIR.
+"""A GGUF file as bfloat16 safetensors with its tokenizer, for a server or a trainer.
+
+    python experiments/convert.py GGUF DIR
 
 The GGUF files of Qwen2.5 hold the embedding twice, once coarser; the original shares one. The better copy is
 kept and shared again.

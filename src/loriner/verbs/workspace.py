@@ -20,6 +20,7 @@ from loriner.models.base import Model
 from loriner.models.cache import CachedModel
 from loriner.models.meter import Meter, MeteredModel
 from loriner.models.named import context_of, open_model
+from loriner.models.own import OwnModel
 from loriner.models.recorded import Record, RecordedModel
 from loriner.propose.catalogue import catalogue_proposer
 from loriner.propose.llm import Asking, llm_proposer
@@ -41,18 +42,39 @@ logger = logging.getLogger("loriner")
 _ID = re.compile(r"[0-9a-f]{6,64}")
 
 
+@dataclass(frozen=True, slots=True)
+class Lent:
+    """Objects of the caller's own, by the names that settings and records have for them."""
+
+    models: dict[str, Model] = field(default_factory=dict)
+    proposers: dict[str, Proposer] = field(default_factory=dict)
+    tasks: dict[str, Task] = field(default_factory=dict)
+
+
+NOTHING = Lent()
+
+
 @dataclass(slots=True)
 class Workspace:
-    """What a run needs, opened from settings. Models are opened on demand and closed with it."""
+    """What runs need, opened from settings. Models are opened on demand and closed with it."""
 
     settings: Settings
     store: Store
     registry: Registry
     runtime: Runtime
     meter: Meter
-    _models: dict[str, Model] = field(default_factory=dict)
+    """Counts what the present run spends."""
+    lent: Lent = field(default_factory=Lent)
     record: Record | None = None
     """What an earlier run recorded, if that one is replayed: then no model is opened."""
+    _opened: dict[str, Model] = field(default_factory=dict)
+    """Models by name, shared by all runs."""
+    _asked: dict[str, Model] = field(default_factory=dict)
+    """The same as the present run asks them: metered, and behind the reply cache."""
+
+    def fresh(self, settings: Settings) -> Workspace:
+        """The same store, sandbox and models for another run, with settings and a meter of its own."""
+        return replace(self, settings=settings, meter=Meter(settings.budget), record=None, _asked={})
 
     def replay(self, name: str) -> str:
         """Has every model answer from the record of the run called `name`, and from nothing else; its id."""
@@ -63,20 +85,41 @@ class Workspace:
         return run_id
 
     def model(self, name: str) -> Model:
-        """The model called `name`: metered, and behind the reply cache unless that is switched off."""
+        """The model called `name`: metered, and behind the reply cache unless that is switched off, or the
+        model is a function of the caller's own, whose name does not say what it answers.
+        """
         if self.record is not None:
             return RecordedModel(name, self.record)
-        if name not in self._models:
+        if name not in self._asked:
+            inner = self._open(name)
+            metered = MeteredModel(inner, self.meter)
+            cached = self.settings.cache and not isinstance(inner, OwnModel)
+            self._asked[name] = CachedModel(metered, self.store.replies) if cached else metered
+        return self._asked[name]
+
+    def _open(self, name: str) -> Model:
+        if (lent := self.lent.models.get(name)) is not None:
+            return lent
+        if name not in self._opened:
             settings = self.settings
-            inner = open_model(
+            self._opened[name] = open_model(
                 name, specs=settings.models, models_dir=settings.weights, offline=settings.offline
             )
-            metered = MeteredModel(inner, self.meter)
-            self._models[name] = CachedModel(metered, self.store.replies) if settings.cache else metered
-        return self._models[name]
+        return self._opened[name]
+
+    @property
+    def solver(self) -> Model:
+        """The solver that the settings name. Raises `ConfigError` where they name none."""
+        return self.model(named(self.settings.adapt.solver, "solver", "--solver"))
+
+    def task(self, name: str | None = None) -> Task:
+        """The task called `name`, or the one that the settings name. Raises as `task_of`."""
+        return task_of(self.settings, name, self.lent)
 
     def proposer(self, name: str) -> Proposer:
-        """`catalogue`, or any model by name, shown what the settings say."""
+        """`catalogue`, or any model by name, shown what the settings say; or a proposer that was lent."""
+        if (lent := self.lent.proposers.get(name)) is not None:
+            return lent
         if name == "catalogue":
             return catalogue_proposer()
         return llm_proposer(self.model(name), self.asking(name))
@@ -106,15 +149,15 @@ class Workspace:
         """
         return find_harness(name, self.store, self.registry, task)
 
-    async def pinned(self, name: str, task: str) -> Harness:
-        """As `harness`, and the settings now name it by its id: a run resumes from the program it began with,
-        whatever became of the file or the tag.
+    async def pinned(self, task: Task, begun_with: str | None = None) -> tuple[Workspace, Harness]:
+        """The harness that a run begins with, or began with, and this workspace with settings that
+        name it by its id: whatever becomes of the file or the tag, a resumed run has that program.
         """
-        found = self.harness(name, task)
+        name = begun_with or self.settings.adapt.harness or f"library:{task.seed_harness}"
+        found = self.harness(name, task.name)
         await self.store.add_harness(found)
         wanted = self.settings.adapt.model_copy(update={"harness": found.id})
-        self.settings = self.settings.model_copy(update={"adapt": wanted})
-        return found
+        return replace(self, settings=self.settings.model_copy(update={"adapt": wanted})), found
 
     @contextmanager
     def run(
@@ -165,9 +208,14 @@ class Workspace:
 
     def _further(self, run_id: str, command: str) -> str:
         """How to go on with a run; empty where nothing does, or where it is the affair of the run above."""
-        if command in RESUMABLE and _names_task(self.settings):
+        if command in RESUMABLE and self._opens_again():
             return f"To go on: loriner {command} --resume {run_id}"
         return f'To go on: adapt(…, resume="{run_id}")' if command == "adapt" else ""
+
+    def _opens_again(self) -> bool:
+        """Whether tasks and models can be opened from the settings alone, with nothing that was lent."""
+        lent = self.lent
+        return _names_task(self.settings) and not (lent.models or lent.proposers or lent.tasks)
 
     def evaluator(self, run_id: str, solver: Model, observe: Observer = silent) -> Evaluator:
         """An evaluator whose trials belong to the run, which may be over several tasks."""
@@ -204,7 +252,7 @@ async def workspace(
             logger.warning(warning)
         yield opened
     finally:
-        for model in opened._models.values():
+        for model in opened._opened.values():
             await model.close()
         await runtime.close()
         store.close()
@@ -217,14 +265,17 @@ def shown(wanted: AdaptSettings) -> Shown:
     return Shown(history=wanted.history, traces=wanted.traces, targets=wanted.targets)
 
 
-def task_of(settings: Settings) -> Task:
-    """The task that the settings name: the one written in `loriner.toml`, or any other by name.
+def task_of(settings: Settings, name: str | None = None, lent: Lent = NOTHING) -> Task:
+    """The task called `name`, else the one that the settings name: one that was lent, the one written in
+    `loriner.toml`, or any other.
 
     Raises:
         ConfigError: none is named.
         TaskError: it cannot be opened.
     """
-    own, name = settings.task, settings.adapt.task
+    own, name = settings.task, name or settings.adapt.task
+    if name in lent.tasks:
+        return lent.tasks[name]
     if own is None or name not in (None, own.name):
         return open_task(named(name, "task", "TASK"), home=settings.home, offline=settings.offline)
     return from_jsonl(

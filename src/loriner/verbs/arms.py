@@ -17,16 +17,17 @@ from math import comb
 from loriner.config import MODES, CompareSettings, Mode
 from loriner.errors import BudgetReached, ConfigError
 from loriner.evaluation.evaluator import Evaluator
-from loriner.events import Arm, Note, Observer, Start, silent
+from loriner.evaluation.voting import votes
+from loriner.events import Arm, Note, Observer, Standing, Start, silent
 from loriner.models.base import Model
-from loriner.records import Evaluation, Harness, Question
+from loriner.records import Harness, Question, Trial
 from loriner.search.adapt import adapt
-from loriner.search.allowance import Allowance, Bill
-from loriner.search.episode import Adaptation, Plan
-from loriner.search.history import Stood, tell, trail
+from loriner.search.allowance import Allowance, calls_a_question, usage_of, used
+from loriner.search.episode import Plan
+from loriner.search.history import Adaptation, history, tell
 from loriner.statistics import never_told_apart
-from loriner.tasks.base import Task
-from loriner.workspace import Workspace
+from loriner.tasks.base import Split, Task
+from loriner.verbs.workspace import Workspace
 
 MOST_ROUNDS = 8
 """The other modes may try this many times the rounds of `sequential`, as best-of-80 stands against ten."""
@@ -71,7 +72,7 @@ class Entry:
     seed: Harness
 
 
-async def compare(
+async def run_arms(
     opened: Workspace,
     entries: Sequence[Entry],
     solver: Model,
@@ -116,7 +117,8 @@ class _Contest:
                 continue
             found = await self._adapt(mode, allowance, reference)
             if amount is None:
-                reference, amount = found, self._priced(found.bill.used(self.terms.equal))
+                spent = used(self.terms.equal, found.stopped.solver, found.stopped.proposer)
+                reference, amount = found, self._priced(spent)
 
     async def _adapt(
         self, mode: Mode, allowance: Allowance | None, reference: Adaptation | None
@@ -141,14 +143,19 @@ class _Contest:
             lab = replace(quiet, least_temperature=self.terms.temperature)
             await tell(lab.store, lab.run_id, self._start(lab, len(test)))
             once = await lab.evaluate(task, seed, test, purpose="test")
-            price = self._used(once)
-            served = (
-                price if reference is None or reference.best.test is None else self._used(reference.best.test)
-            )
+            price = self._used(once.trials)
+            known = [] if reference is None else self._scored(reference, reference.best, "test")
+            served = self._used(known) if known else price
             samples = int((allowance.amount + served) // price) if price else 1
             samples = max(1, min(samples, MOST_SAMPLES))
-            await lab.evaluate(task, seed, test, purpose="test", samples=samples)
-            await tell(lab.store, lab.run_id, Stood(name="best", harness_id=seed.id, faults={}))
+            voted = await lab.evaluate(task, seed, test, purpose="test", samples=samples)
+            best = Standing(
+                name="best",
+                harness_id=seed.id,
+                test=votes(voted.trials),
+                calls_a_question=calls_a_question(voted.trials),
+            )
+            await tell(lab.store, lab.run_id, best)
 
     def _plan(self, mode: Mode, allowance: Allowance | None, reference: Adaptation | None) -> Plan:
         plan = self.terms.plan.model_copy(update={"allowance": allowance})
@@ -158,22 +165,23 @@ class _Contest:
         found = plan.model_copy(update={"revise": "seed", "rounds": rounds})
         if mode == "best-of-n":
             found = found.model_copy(update={"accept": "mean", "oracle": True})
-        if allowance and reference and (price := self._least(reference.seed.grade, found)):
+        if allowance and reference and (price := self._least(reference, found)):
             fits = min(rounds, max(plan.rounds, int(allowance.amount / price)))
             found = found.model_copy(update={"rounds": fits})
         return found
 
-    def _least(self, seed: Evaluation, plan: Plan) -> float:
+    def _least(self, reference: Adaptation, plan: Plan) -> float:
         """What a round of a plan uses at least, if its candidates ask as much as the seed program."""
         n_grade = len(self.entry.task.questions("grade")[: plan.grade])
         first = plan.schedule(n_grade).stages[0].end
-        return self._used(seed) / len(seed.trials) * first * plan.candidates
+        seed = self._scored(reference, reference.seed, "grade")
+        return self._used(seed) / len(seed) * first * plan.candidates
 
     @asynccontextmanager
     async def _arm(self, mode: Mode, allowance: Allowance | None) -> AsyncIterator[Evaluator]:
         """An evaluator in the arm's own run: a new one, or the one that an earlier session began."""
         store, task, seed = self.opened.store, self.entry.task.name, self.opened.settings.seed
-        arms = trail(store, self.run_id).arms
+        arms = history(store, self.run_id).arms
         known = {(arm.task, arm.mode, arm.seed): arm.run_id for arm in arms}.get((task, mode, seed))
         with self.opened.run("adapt", resume=known, parent=self.run_id) as (run_id, summary):
             words = "" if allowance is None else str(allowance)
@@ -199,11 +207,16 @@ class _Contest:
     def _test(self) -> Sequence[Question]:
         return self.entry.task.questions("test")[: self.terms.plan.test]
 
-    def _used(self, evaluation: Evaluation) -> float:
-        """What an evaluation used, in the unit that is held equal."""
-        bill = Bill()
-        bill.add_trials(evaluation)
-        return bill.used(self.terms.equal)
+    def _scored(self, reference: Adaptation, standing: Standing, purpose: Split) -> Sequence[Trial]:
+        """The trials by which a program of the reference has its scores."""
+        found = self.opened.store.trials(
+            reference.run_id, harness_id=standing.harness_id, purpose=purpose, with_calls=True
+        )
+        return [each for each in found if not each.sample and each.score is not None]
+
+    def _used(self, trials: Sequence[Trial]) -> float:
+        """What trials used, in the unit that is held equal."""
+        return used(self.terms.equal, usage_of(call for each in trials for call in each.calls))
 
     def _priced(self, amount: float) -> float:
         if self.terms.equal == "usd" and amount in (0.0, float("inf")):

@@ -1,6 +1,6 @@
 """How hard the made-up wiki is for a small model: without passages, with one search, with more hops.
 
-    python bench/fictional.py MODEL.gguf [--questions 16] [--pages 600]
+    python experiments/fictional.py MODEL.gguf [--questions 16] [--pages 600]
 
 Each setting shows at most five passages. `one hop more` also searches for the second thing of the chain,
 `every hop` for each of them: what a harness can win that reads off what to search for next.

@@ -7,12 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import typer
-
-from loriner.cli import render
-from loriner.cli.globals import Globals
-from loriner.cli.laboratory import Laboratory, laboratory, tell
 from loriner.errors import ConfigError
+from loriner.events import Note, Observer, silent
 from loriner.propose.revisions import ENTRIES
 from loriner.seeding import derive, generator
 from loriner.tasks.base import Task
@@ -22,6 +18,9 @@ from loriner.train.estimate import TreesEstimate, of_trees
 from loriner.train.settings import TrainConfig
 from loriner.train.suites import in_settings, states
 from loriner.train.trees import Grower, Node, Start, TreePlan, read_nodes
+from loriner.verbs.laboratory import Laboratory, laboratory
+from loriner.verbs.training import of_training
+from loriner.verbs.workspace import Workspace
 
 
 def estimate(config: TrainConfig) -> TreesEstimate:
@@ -54,22 +53,25 @@ def part_of(text: str) -> tuple[int, int]:
     return int(one), int(of)
 
 
-async def trees(given: Globals, config: TrainConfig, now: Stretch) -> dict[str, Any]:
+async def trees(
+    lab: Workspace, config: TrainConfig, now: Stretch, observe: Observer = silent
+) -> dict[str, Any]:
     """Grows, writes the lessons and the table of gains, and returns the summary."""
-    async with laboratory(given, config.contexts, config.solver, "train trees", resume=now.resume) as here:
-        tell(given, f"run {here.lab.run_id}")
-        grower = Grower(lab=here.lab, tasks=here.tasks, plan=plan_of(config))
+    training = of_training(lab, config)
+    async with laboratory(training, config.contexts, "train trees", observe, resume=now.resume) as here:
+        observe(Note(text=f"run {here.run_id}"))
+        grower = Grower(lab=here.evaluator, tasks=here.tasks, plan=plan_of(config))
         seconds = None if now.minutes is None else 60 * now.minutes
         await grower.grow(starts(config, here.tasks, now.part), seconds)
         for each in grower.failed:
-            tell(given, f"not grown: {each}")
-        run_ids = [here.lab.run_id, *(here.opened.store.run(each).id for each in now.also)]
-        nodes = read_nodes(here.opened.store, run_ids)
+            observe(Note(text=f"not grown: {each}"))
+        run_ids = [here.run_id, *(lab.store.run(each).id for each in now.also)]
+        nodes = read_nodes(lab.store, run_ids)
         return _written(config, here, nodes, run_ids) | {"not_grown": grower.failed}
 
 
 def plan_of(config: TrainConfig) -> TreePlan:
-    table = config.trees.model_dump(exclude={"max_share", "max_refused"})
+    table = config.trees.model_dump(exclude={"max_share", "max_refused", "per_program"})
     return TreePlan(**table, feedback=config.contexts.feedback, seed=config.seed)
 
 
@@ -92,6 +94,7 @@ def _written(
         accept=config.teacher.accept,
         max_share=config.trees.max_share,
         max_refused=config.trees.max_refused,
+        per_program=config.trees.per_program,
         max_chars=config.teacher.max_chars,
         max_prompt_tokens=config.contexts.max_prompt_tokens,
         seed=derive(config.seed, "trees"),
@@ -103,27 +106,3 @@ def _written(
     summary = {"run": run_ids[0], "by_depth": gains.by_depth(known), **tree_lessons.summary(found)}
     jsonl.write_text(config.output / "trees.json", json.dumps(summary, indent=1))
     return summary
-
-
-def print_summary(config: TrainConfig, found: dict[str, Any]) -> None:
-    layers = [
-        [depth, row["nodes"], f"{row['score']:.3f}", _gain(row["gain"]), f"{row['better']:.0%}", *_one(row)]
-        for depth, row in found["by_depth"].items()
-    ]
-    head = ["depth", "programs", "score", "best gain", "any better", "always the same", "gain"]
-    render.table("Gain by depth, on questions that chose nothing", head, layers)
-    render.table("Rows by revision", ["revision", "rows"], list(found["rows_by_entry"].items()))
-    by_depth = ", ".join(f"depth {depth} {n}" for depth, n in found["rows_by_depth"].items())
-    typer.echo(
-        f"{found['n_rows']} rows in {config.lessons_file} ({by_depth or 'none'}) of {found['n_nodes']}"
-    )
-    typer.echo(f"to go on: loriner train trees CONFIG --resume {found['run']}")
-
-
-def _gain(figures: Sequence[float]) -> str:
-    return f"{figures[1]:+.3f} ({figures[2]:.3f})"
-
-
-def _one(row: dict[str, Any]) -> list[str]:
-    entry, gain = row["same_for_all"] or ["-", 0.0]
-    return [entry, f"{gain:+.3f}"]

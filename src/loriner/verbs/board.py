@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from loriner.config import Settings, changed
+from loriner.config import Settings
 from loriner.harness.contract import library_names
 from loriner.search.estimate import Estimate, of_evaluation, total
 from loriner.tasks.base import Split
 from loriner.tasks.suites import spelt_out, split_names
-from loriner.workspace import named, task_of
+from loriner.verbs.stage import tasks_of
+from loriner.verbs.workspace import NOTHING, Lent, named, task_of
 
 OWN_SEED = "seed"
 """Stands for each task's own seed harness."""
@@ -66,14 +68,16 @@ def _harnesses(given: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(spelt))
 
 
-def estimate(settings: Settings, board: Board) -> Estimate:
-    """What scoring all of the board would take.
+async def estimate(settings: Settings, lent: Lent = NOTHING) -> Estimate:
+    """What `evaluate` would take.
 
     Raises:
         TaskError: a task does not open.
         ConfigError: money is capped and the price is unknown.
     """
+    board = asked_for(settings)
     named(settings.adapt.solver, "solver", "--solver")
-    tasks = [task_of(changed(settings, adapt={"task": name})) for name in board.tasks]
-    parts = [of_evaluation(settings, task.name, task.questions(board.split)[: board.limit]) for task in tasks]
+    async with tasks_of(partial(task_of, settings, lent=lent), board.tasks) as tasks:
+        sizes = [(task.name, task.questions(board.split)[: board.limit]) for task in tasks]
+    parts = [of_evaluation(settings, name, questions) for name, questions in sizes]
     return total([each for each in parts for _ in board.harnesses])

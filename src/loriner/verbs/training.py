@@ -1,0 +1,146 @@
+"""`train`: contexts, teacher data, and the reward by which a policy is trained, from one training file."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from loriner.concurrency import Door
+from loriner.errors import ConfigError
+from loriner.events import Note, Observer, silent
+from loriner.train import jsonl, teacher
+from loriner.train.contexts import State, draw
+from loriner.train.exercise import Exercise, digest, load, require_divisible, save
+from loriner.train.fingerprint import Began
+from loriner.train.multistep import epochs
+from loriner.train.patience import patient
+from loriner.train.reward import Scored, Scorer
+from loriner.train.settings import TrainConfig
+from loriner.train.suites import states
+from loriner.verbs.laboratory import Laboratory, draw_plan, laboratory
+from loriner.verbs.workspace import Workspace
+
+Tell = Callable[[str], None]
+"""Says a line to whoever watches."""
+
+
+async def contexts(lab: Workspace, config: TrainConfig, observe: Observer = silent) -> dict[str, Any]:
+    """The file of the training contexts, which are drawn and frozen now, with their number and digest."""
+    table = config.contexts
+    require_divisible(table.n, config.grpo.contexts_per_update)
+    async with laboratory(of_training(lab, config), table, "train contexts", observe) as here:
+        starts = states(table, here.tasks, config.seed)
+        n_tasks = len(here.tasks)
+        observe(Note(text=f"{len(starts)} programs on {n_tasks} tasks, {table.pool} feedback questions each"))
+        drawn = await draw(here.evaluator, here.tasks, starts, draw_plan(table, table.n, config.seed))
+        found = save(drawn, config.contexts_file, here.names)
+    return {"file": str(config.contexts_file), "n": len(drawn), "digest": found}
+
+
+async def teach(
+    lab: Workspace, config: TrainConfig, observe: Observer = silent
+) -> tuple[dict[str, Any], int]:
+    """The report on the teacher's revisions, and how many rows of SFT data are kept; both are written."""
+    table = config.teacher.model_dump(exclude={"proposer", "n_contexts"})
+    plan = teacher.TeachPlan(**table, seed=config.seed)
+    exercises = load(config.contexts_file)[: config.teacher.n_contexts]
+    async with laboratory(of_training(lab, config), config.contexts, "train teach", observe) as here:
+        proposer = here.lab.proposer(config.teacher.proposer)
+        lessons = await teacher.teach(here.evaluator, here.tasks, exercises, proposer, plan)
+    found = asdict(teacher.report(config.teacher.proposer, lessons, plan))
+    jsonl.write_text(config.output / "lessons-report.json", json.dumps(found, indent=2))
+    return found, teacher.export(lessons, plan, config.lessons_file)
+
+
+def sft(config: TrainConfig, tell: Tell = print) -> Path:
+    """The directory of the policy, fine-tuned on the teacher's rows. Goes on from its last checkpoint."""
+    from loriner.train.sft import train_sft
+
+    return train_sft(config, tell)
+
+
+def grpo(door: Door[Workspace], config: TrainConfig, start: str = "sft", tell: Tell = print) -> Path:
+    """The directory of the policy, trained by running what it writes. Goes on from its last checkpoint.
+
+    `start` is `sft` for the model that `sft` made, `base`, or a directory.
+
+    Raises:
+        ConfigError: there is no such model, or no contexts.
+        MissingExtra: the extra `[train]` is not installed.
+        LorinerError: as `train.grpo.train_grpo`.
+    """
+    base, first = _start(config, start), load(config.contexts_file)  # before a minute of imports
+    began = Began.of(config, base, digest(config.contexts_file), int(os.environ.get("RANK", "0")))
+    resume = began.run()
+    from loriner.train.grpo import train_grpo
+
+    with judging(door, config, tell, resume=resume) as engine:
+        began.keep(engine.run_id)
+        source = epochs(config, first, engine.redraw, engine.unrevised)
+        judge = patient(engine.judge, config.grpo.patience_s, tell)
+        return train_grpo(config, base, source, judge, tell=tell)
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What a trainer asks for, from plain code: rewards, fresh contexts, and the scores of their programs."""
+
+    door: Door[Laboratory]
+    config: TrainConfig
+    scorer: Scorer
+
+    @property
+    def run_id(self) -> str:
+        return self.door.inside.run_id
+
+    def judge(
+        self, exercises: Sequence[Exercise], completions: Sequence[str], indices: Sequence[int]
+    ) -> list[Scored]:
+        """Each completion in its exercise with its reward; the order is kept."""
+        return self.door.call(lambda _: self.scorer.judge_all(exercises, completions, indices))
+
+    def redraw(self, starts: Sequence[State], n: int, epoch: int) -> tuple[Exercise, ...]:
+        """`n` contexts for an epoch."""
+        plan = draw_plan(self.config.contexts, n, self.config.seed, epoch)
+        return self.door.call(lambda here: draw(here.evaluator, here.tasks, starts, plan))
+
+    def unrevised(self, exercises: Sequence[Exercise]) -> list[float | None]:
+        """Mean scores of the exercises' own programs; None where one could not be scored."""
+        return self.door.call(lambda _: self.scorer.unrevised(exercises))
+
+
+@contextmanager
+def judging(
+    door: Door[Workspace], config: TrainConfig, tell: Tell = print, *, resume: str | None = None
+) -> Iterator[Engine]:
+    """An engine in a run of its own, which ends with the block."""
+
+    def observe(event: object, /) -> None:
+        if isinstance(event, Note):
+            tell(event.text)
+
+    make = partial(laboratory, suite=config.contexts, command="train grpo", observe=observe, resume=resume)
+    with door.entered(lambda lab: make(of_training(lab, config))) as here:
+        scorer = Scorer(lab=here.inside.evaluator, tasks=here.inside.tasks, deadline_s=config.grpo.deadline_s)
+        yield Engine(here, config, scorer)
+
+
+def of_training(lab: Workspace, config: TrainConfig) -> Workspace:
+    """The workspace with the seed and the solver of a training file."""
+    settings = lab.settings
+    wanted = settings.adapt.model_copy(update={"solver": config.solver})
+    return lab.fresh(settings.model_copy(update={"seed": config.seed, "adapt": wanted}))
+
+
+def _start(config: TrainConfig, name: str) -> str:
+    if name != "sft":
+        return config.policy.base if name == "base" else name
+    if not (config.sft_model / "config.json").exists():
+        raise ConfigError(f"no model in {config.sft_model}: run train sft first, or give --from base")
+    return str(config.sft_model)
