@@ -17,7 +17,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from pydantic import BaseModel
 
-import loriner
+from loriner import api
 from loriner.cli.app import COMMANDS, GROUPS, app_for
 from loriner.train.settings import TrainConfig
 
@@ -146,7 +146,7 @@ def _table_in(annotation: Any) -> type[BaseModel] | None:
 
 def python() -> str:
     """The public names of the package, in their order."""
-    names = "\n\n".join(f"::: loriner.api.{name}" for name in loriner.__all__)
+    names = "\n\n".join(f"::: loriner.api.{name}" for name in api.__all__)
     return (
         f"# Python\n\n```python\nimport loriner as lo\n```\n\nThis page is made from the code.\n\n{names}\n"
     )
