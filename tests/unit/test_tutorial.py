@@ -1,4 +1,4 @@
-"""The tutorial's table holds the messages of the task `examples/tickets`, so that its result can be repeated."""
+"""The table of the tutorial holds the messages of `examples/tickets`, so that its result can be repeated."""
 
 from __future__ import annotations
 
