@@ -12,8 +12,10 @@ demo: .venv/demo.stamp
 test: .venv/dev.stamp
 	$(PYTEST) -m "not (slow or real_model)"
 
+# The first command also checks the floor of coverage (pyproject.toml).
 test-all: .venv/all.stamp
-	$(PYTEST)
+	$(PYTEST) tests/unit tests/properties --cov --cov-report=
+	$(PYTEST) tests/e2e tests/hostile tests/train tests/gpu
 
 check: .venv/dev.stamp
 	$(BIN)/ruff check .
