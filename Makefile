@@ -1,41 +1,61 @@
 # Each target is plain commands; the README shows the same ones for pip and uv.
 PYTHON ?= python3
 BIN := .venv/bin
+# Tests of one module stay together where they share something slow to start (marked xdist_group).
+PYTEST := $(BIN)/pytest -n auto --dist loadgroup
 
-.PHONY: demo test test-train check bench clean
+.PHONY: demo test test-all check docs bench release-check clean
 
 demo: .venv/demo.stamp
 	$(BIN)/loriner demo
 
 test: .venv/dev.stamp
-	$(BIN)/pytest
+	$(PYTEST) -m "not (slow or real_model)"
 
-test-train: .venv/train.stamp
-	$(BIN)/pytest tests/train
+# The first command also checks the floor of coverage (pyproject.toml).
+test-all: .venv/all.stamp
+	$(PYTEST) tests/unit tests/properties --cov --cov-report=
+	$(PYTEST) tests/e2e tests/hostile tests/train tests/gpu
 
 check: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini
 	$(BIN)/lint-imports
+
+docs: .venv/docs.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: .venv/dev.stamp
 	for script in edits chat sandbox store trials; do $(BIN)/python bench/$$script.py || exit 1; done
+
+release-check: .venv/release.stamp
+	$(BIN)/python .ci/release_check.py
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
 .venv/demo.stamp: .venv/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[rg,local]'
+	$(BIN)/python -m pip install --quiet --editable '.[local]'
 	touch $@
 
 .venv/dev.stamp: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev,rg,local,qa]'
 	touch $@
 
-.venv/train.stamp: .venv/dev.stamp
-	$(BIN)/python -m pip install --quiet --editable '.[train]'
+.venv/docs.stamp: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	touch $@
 
+.venv/release.stamp: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[release]'
+	touch $@
+
+# PyTorch by its version: without one, the newest is taken, which may bring gigabytes for a GPU.
+.venv/all.stamp: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet torch==2.13.0 --editable '.[dev,docs,release,rg,local,qa,train]'
+	touch $@ .venv/dev.stamp .venv/docs.stamp .venv/release.stamp
+
 clean:
-	rm -rf .venv build dist
+	rm -rf .venv build dist site

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+
+from warm import Warm
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -34,13 +38,14 @@ def command(folder: Path, home: Path) -> Command:
     """Runs `loriner` as a process of its own in `folder`, with a home of its own."""
 
     def run(*arguments: str, timeout_s: float = 240.0) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "loriner", *arguments],
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-            cwd=folder,
-            env=environment(home),
-        )
+        return _warm().run(*arguments, folder=folder, environment=environment(home), timeout_s=timeout_s)
 
     return run
+
+
+@cache
+def _warm() -> Warm:
+    """One for all tests of this process."""
+    made = Warm()
+    atexit.register(made.close)
+    return made

@@ -249,6 +249,7 @@ def repeated(stub: Stub, since: int, trials: list[Trial]) -> set[str]:
 # 5. Resuming pays again, or comes to other numbers.
 
 
+@pytest.mark.slow
 def test_05_killed_at_any_moment_nothing_is_lost_or_paid_again_and_the_numbers_are_the_same(
     loriner: Command, folder: Path, stub: Stub, tmp_path: Path, home: Path
 ) -> None:

@@ -14,6 +14,8 @@ from loriner.statistics import Rule
 
 N_ROUNDS = 5
 
+pytestmark = pytest.mark.slow
+
 
 async def adapted(home: Path, plan: Plan, seed: int = 0, gain: float | None = None) -> Adaptation:
     """An adaptation of a program that is right on half of its questions, by chance."""

@@ -53,6 +53,9 @@ def becomes_nobody() -> bool:
     return os.geteuid() == 0 and cage._works_as_nobody()
 
 
+pytestmark = pytest.mark.xdist_group("guards")
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _kernel_level() -> None:
     try:

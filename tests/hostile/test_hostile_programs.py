@@ -13,6 +13,8 @@ from hostile_suite import Case, Outcome, cases, is_slow, run_suite
 
 from loriner.runtime.levels import NEEDED
 
+pytestmark = pytest.mark.xdist_group("hostile")
+
 
 @pytest.fixture(scope="module")
 def outcome() -> Outcome:
@@ -41,6 +43,7 @@ def test_every_kind_of_the_catalogue_is_tried() -> None:
     assert len(cases()) >= 75
 
 
+@pytest.mark.slow
 def test_a_thousand_hostile_runs_leave_nothing_and_memory_flat() -> None:
     quick = [case for case in cases() if not is_slow(case)]
     asyncio.run(run_suite("auto", quick))

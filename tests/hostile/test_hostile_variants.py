@@ -22,6 +22,9 @@ NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", "
 """Through a shell, since `setpriv` itself still has the powers of root when it starts a command."""
 
 
+pytestmark = pytest.mark.slow
+
+
 def run(command: Sequence[str | Path], source: Path) -> dict[str, Any]:
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(

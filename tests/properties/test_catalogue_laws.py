@@ -188,6 +188,7 @@ def test_every_entry_makes_a_sound_candidate_of_every_library_harness(name: str)
             is_sound(f"{entry} for {shape}", revised)
 
 
+@pytest.mark.slow
 @given(st.sampled_from(library_names()), st.sampled_from(sorted(SHAPES)), st.data())
 @settings(max_examples=15, deadline=None)
 def test_an_entry_is_offered_once_and_others_stack_on_it(name: str, shape: str, data: st.DataObject) -> None:

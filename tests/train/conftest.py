@@ -23,9 +23,12 @@ NEEDS_TRAINER = {"test_training_line.py", "test_sft.py", "test_grpo.py", "test_t
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips, with the reason, what cannot run here."""
+    """Skips, with the reason, what cannot run here. Nothing else of this folder runs at the same time."""
     reason = f"training needs the extra [train]: {', '.join(MISSING)} not installed"
     for item in items:
+        if Path(__file__).parent not in item.path.parents:
+            continue
+        item.add_marker(pytest.mark.xdist_group("train"))
         if MISSING and item.path.name in NEEDS_TRAINER:
             item.add_marker(pytest.mark.skip(reason=reason))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from pathlib import Path
+from typing import Any
 
 TEMPLATE = (
     "{% for m in messages %}<|start|>{{ m['role'] }}\n{{ m['content'] }}<|end|>\n{% endfor %}"
@@ -38,7 +39,7 @@ def make_policy(directory: Path) -> Path:
     return directory
 
 
-def make_tokenizer() -> object:
+def make_tokenizer() -> Any:
     """A byte-level tokenizer of about 600 pieces, learned from a module of the standard library."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast

@@ -11,8 +11,8 @@ import pytest
 
 from loriner.harness.contract import from_library, library_names
 from loriner.harness.edits import revise
-from loriner.propose.catalogue import catalogue_proposer, completion, ranked
-from loriner.propose.proposer import propose
+from loriner.propose.catalogue import catalogue_proposer, completion, offered, ranked
+from loriner.propose.proposer import Completion, propose, read
 from loriner.propose.revisions import ENTRIES
 from loriner.propose.revisions.reading import facts_of, shape_of
 from loriner.records import Context, Fault, PastRevision
@@ -30,16 +30,17 @@ def names(*shown: object, **facts: object) -> list[str]:
 async def test_every_completion_on_every_harness_is_a_candidate(library: str) -> None:
     harness = from_library(library)
     seen = context(harness=harness, tools=("run_python", "search"))
+    texts = [text for _, text in offered(seen)]
+    assert completion(seen, 1) == texts[1]
     made = set()
-    for index in range(len(ENTRIES)):
-        rollout = await propose(catalogue_proposer(), seen, index)
-        if rollout.candidate is None:
-            assert rollout.failure is not None
-            assert rollout.failure.code == "no_edit_block"
-            break
+    for index, text in enumerate(texts):
+        rollout = read(seen, index, Completion(text))
+        assert rollout.candidate is not None, rollout.failure
         compile(rollout.candidate.source, library, "exec")
         made.add(rollout.candidate.id)
     assert len(made) >= 3
+    end = await propose(catalogue_proposer(), seen, len(texts))
+    assert end.failure is not None and end.failure.code == "no_edit_block"
 
 
 @pytest.mark.parametrize("target", ["12", "1.5", "red", "1 2\n3 4"])

@@ -20,7 +20,8 @@ from loriner.tasks.multihop_rows import read_corpus, read_rows
 from loriner.tasks.named import open_task
 from loriner.tasks.retrieval import Bm25, Passage
 
-REAL = Path(__file__).parents[3] / "shared" / "data" / "multihop"
+REAL = Path(os.environ.get("LORINER_MULTIHOP", "no-such-folder"))
+"""A folder of real questions: musique.jsonl, hotpotqa.jsonl, 2wikimultihopqa.jsonl."""
 
 
 def musique(number: int, hops: str = "2hop", parts: str = "") -> dict[str, object]:
@@ -195,7 +196,7 @@ def test_names_that_lack_a_file(tmp_path):
         open_task(f"musique:{tmp_path}/none.jsonl", home=tmp_path)
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason="the real questions are not here")
+@pytest.mark.skipif(not REAL.is_dir(), reason="the real questions are not here: set LORINER_MULTIHOP")
 @pytest.mark.parametrize(
     ("dataset", "file", "n_passages", "recall"),
     [

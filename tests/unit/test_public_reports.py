@@ -15,6 +15,7 @@ import pytest
 
 from loriner.errors import TaskError
 from loriner.tasks.grading import exact_match, f1, normalise
+from loriner.tasks.multihop_rows import read_rows
 from loriner.tasks.reasoning_gym import open_family
 
 
@@ -51,11 +52,10 @@ def test_the_normaliser_is_the_official_one(text, normal):
 
 def test_questions_without_answers_are_refused(tmp_path):
     """StonyBrookNLP/musique 10, PeterGriffinJin/Search-R1 171: the test file has no answers."""
-    multihop_rows = pytest.importorskip("loriner.tasks.multihop_rows")
     row = {"id": "2hop__1_2", "question": "q", "paragraphs": [{"title": "t", "paragraph_text": "x"}]}
     (tmp_path / "test.jsonl").write_text(json.dumps(row))
     with pytest.raises(TaskError, match="line 1: not a row of musique"):
-        multihop_rows.read_rows("musique", tmp_path / "test.jsonl")
+        read_rows("musique", tmp_path / "test.jsonl")
 
 
 def test_a_task_names_the_size_of_its_corpus():

@@ -37,6 +37,8 @@ JUNK = {
 
 RUN = sorted(RUNS_ANSWERS)[:3]
 
+pytestmark = pytest.mark.xdist_group("reasoning-gym")
+
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory) -> Path:

@@ -44,7 +44,7 @@ class Echo:
         self.scripts.append((code, output))
 
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("runtime")]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -38,7 +38,8 @@ def decide(code: Code, number: int, arguments: tuple[int, ...] = (), arch: int =
             case 0x35:
                 at += if_true if accumulator >= operand else if_false
             case 0x06:
-                return {0x7FFF: 0, 0x5: operand & 0xFFFF, 0x8000: "kill"}[operand >> 16]
+                actions: dict[int, int | str] = {0x7FFF: 0, 0x5: operand & 0xFFFF, 0x8000: "kill"}
+                return actions[operand >> 16]
             case _:
                 raise AssertionError(f"unknown instruction {operation:#x}")
 

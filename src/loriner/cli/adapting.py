@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from loriner.search.history import Adaptation
     from loriner.verbs.earlier import Earlier
 
-DEMO_TASK = "rg:count_primes"
+DEMO_TASK = "primes"
 DEMO_SOLVER = "qwen2.5-coder-0.5b"
 
 
@@ -43,31 +44,24 @@ def adapt(
 
 def demo(
     context: typer.Context,
-    task: Annotated[str, typer.Option(help="A Reasoning Gym family.")] = DEMO_TASK,
+    task: Annotated[str, typer.Option(help="A task: a name or a folder.")] = DEMO_TASK,
     solver: Annotated[str, typer.Option(help="The frozen model that answers.")] = DEMO_SOLVER,
-    rounds: Annotated[int, typer.Option(help="Rounds at most.")] = 2,
+    rounds: Annotated[int, typer.Option(help="Rounds at most.")] = 1,
 ) -> None:
     """Adapts the minimal harness to a real task with a real small model on this machine."""
     from loriner.cli.models import ensure_pulled
 
     given: Globals = context.obj
+    sizes = {"candidates": 1, "feedback": 6, "grade": 8, "test": 10}
     settings = given.settings(
-        adapt={
-            "task": task,
-            "solver": solver,
-            "proposer": "catalogue",
-            "rounds": rounds,
-            "candidates": 2,
-            "feedback": 8,
-            "grade": 12,
-            "test": 24,
-        }
+        adapt={"task": task, "solver": solver, "proposer": "catalogue", "rounds": rounds, **sizes}
     )
+    settings = _on_all_cores(settings, solver)
     ensure_pulled(solver, settings, given)
     _say(
         given,
-        f"The solver {solver} is a real, frozen model, run on this machine; {task} is a real benchmark.\n"
-        "Nothing is scripted but the proposer: it picks from a catalogue of known revisions (no model).",
+        f"The solver {solver} is a real model, run on this machine; its weights do not change.\n"
+        f"The task is {task}. The proposer picks from a catalogue of known revisions: it is no model.",
     )
     episode = _adapted(given, settings)
     _print(given, settings, episode)
@@ -75,6 +69,17 @@ def demo(
         from loriner.cli.render import next_steps
 
         next_steps(episode)
+
+
+def _on_all_cores(settings: Settings, solver: str) -> Settings:
+    """The settings with a thread a core, four at most, for pinned weights that they do not describe."""
+    from loriner.models.named import ModelSpec
+    from loriner.models.weights import CATALOGUE
+
+    if solver in settings.models or solver not in CATALOGUE:
+        return settings
+    spec = ModelSpec(gguf=solver, n_threads=min(4, os.cpu_count() or 1))
+    return settings.model_copy(update={"models": {**settings.models, solver: spec}})
 
 
 def _say(given: Globals, text: str) -> None:

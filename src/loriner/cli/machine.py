@@ -36,7 +36,7 @@ candidates = 2
 
 def init(
     context: typer.Context,
-    task: Annotated[str, typer.Option(help="The task to adapt to.")] = "rg:count_primes",
+    task: Annotated[str, typer.Option(help="The task to adapt to.")] = "primes",
     solver: Annotated[str, typer.Option(help="The frozen model.")] = "qwen2.5-coder-0.5b",
     whole: Annotated[
         bool, typer.Option("--all", help="Write every setting, with its default and what it is.")

@@ -106,7 +106,7 @@ def read_items(path: Path) -> list[Item]:
             raise TaskError(f"{path}, line {number}: the id {item['id']!r} stands in line {first} already")
         items[item["id"]], lines[item["id"]] = item, number
     if not items:
-        raise TaskError(f"{path} holds no item; expected one JSON object a line")
+        raise TaskError(f"{path} holds no item; expected one JSON object per line")
     _require_answers_alike(path, items, lines)
     return list(items.values())
 

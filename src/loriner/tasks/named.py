@@ -8,6 +8,7 @@
     musique:FILE,CORPUS  the same over a corpus file
     musique:FILE:pool    the same with each question's passages in its text; `:train` takes the train rows
     musique:hub:NAME     the same from a hub: OWNER/NAME or OWNER/NAME/CONFIG
+    primes               counting primes: the task of the demo, which ships with the package
     fictional            a made-up wiki; fictional:PAGES:SEED is another one
     ./folder             a folder with a task.toml
 
@@ -35,6 +36,8 @@ from loriner.tasks.reasoning_gym import ADAPTING, Roles, open_family
 from loriner.tasks.suites import SUITES
 
 _MARKS = ("strict", "anyway")
+SHIPPED = ("primes",)
+"""Tasks whose folders lie in this package."""
 
 
 def open_task(name: str, *, home: Path, offline: bool = False, roles: Roles = ADAPTING) -> Task:
@@ -49,6 +52,8 @@ def open_task(name: str, *, home: Path, offline: bool = False, roles: Roles = AD
     registered = _registered()
     if name in registered:
         return _open_registered(registered[name], home)
+    if name in SHIPPED:
+        return load_folder(Path(__file__).parent / name)
     if name.startswith("rg:"):
         return _open_family(name, home, roles)
     if name.partition(":")[0] in DATASETS:
@@ -105,8 +110,8 @@ def known_tasks() -> tuple[str, ...]:
 
 
 def registered_tasks() -> tuple[str, ...]:
-    """The names under which installed packages offer tasks."""
-    return tuple(sorted(_registered()))
+    """The names under which installed packages, this one too, offer tasks."""
+    return (*SHIPPED, *sorted(_registered()))
 
 
 def _registered() -> Mapping[str, EntryPoint]:

@@ -63,7 +63,7 @@ def table_items(path: Path, kind: Kind) -> list[dict[str, Any]]:
     else:
         fields = [_column(path, [each for each in header if each != asked], ANSWER, "the right answer")]
     if not fields:
-        raise TaskError(f"{path} has no column beside {asked!r}: add one for each field of the answer")
+        raise TaskError(f"{path} has no column other than {asked!r}: add one for each field of the answer")
     return [_item(path, number, row, asked, fields, kind) for number, row in enumerate(rows, 1)]
 
 

@@ -60,7 +60,7 @@ def _kept(settings: Settings, command: str, name: str) -> Settings:
         store.close()
     if row.command != command or within:
         fit = f"loriner compare --resume {within}" if within else f"loriner {row.command}"
-        raise ConfigError(f"run {row.id} cannot be taken up by `{command}`: it belongs to `{fit}`")
+        raise ConfigError(f"run {row.id} cannot be resumed by `{command}`; use `{fit}`")
     return Settings.model_validate(row.config)
 
 

@@ -121,7 +121,7 @@ class _Thread:
                 step += 1
             sink.close()
         except Exception as error:  # noqa: BLE001 - whatever a tracker does, the run goes on
-            self._say(f"failed and is no longer told: {error!r}"[:500])
+            self._say(f"failed and gets no further events: {error!r}"[:500])
 
     def _say(self, what: str) -> None:
         print(f"sink {self._name} {what}; the run is not affected", file=sys.stderr, flush=True)
