@@ -27,6 +27,7 @@ from loriner.train.trees import Grower, Node, Start, TreePlan, read_nodes
 TASKS = {"sums": Sums()}
 PLAN = TreePlan(depth=2, beam=1, rungs=(2, 4, 8), fresh=8, finalists=1, feedback=4, at_once=2)
 LESSONS = LessonPlan(max_share=1.0)
+PART = LessonPlan(max_share=0.15)
 BAD = [Harness(EMPTY.source.replace("return ''", f"return '{n}'")) for n in range(3)]
 
 
@@ -183,13 +184,16 @@ async def test_rows_keep_to_the_weights(tmp_path: Path) -> None:
     one, two = (next(each for each in found if depth_of(each) == depth) for depth in (1, 2))
     many = [named(one, f"a{n % 8}") for n in range(40)] + [named(two, f"b{n % 9}") for n in range(24)]
     many += [named(two, "b0") for _ in range(30)]
-    kept = [each for each in weighed(many, 0.15) if not each.dropped]
+    kept = [each for each in weighed(many, PART) if not each.dropped]
     by_depth = Counter(map(depth_of, kept))
     assert by_depth[1] <= by_depth[2]
     assert len(kept) >= 20
     assert max(Counter(each.pattern for each in kept).values()) <= 0.15 * len(kept)
-    assert {each.dropped for each in weighed(many, 0.15)} == {"", "pattern_full", "first_round_full"}
-    assert weighed([named(one, f"a{n}") for n in range(8)], 0.15)[0].dropped == ""
+    assert {each.dropped for each in weighed(many, PART)} == {"", "pattern_full", "first_round_full"}
+    without = weighed(many, LessonPlan(max_share=0.15, later_half=False, min_rows=4))
+    assert {each.dropped for each in without} == {"", "pattern_full", "pattern_rare"}
+    assert min(Counter(each.pattern for each in without if not each.dropped).values()) >= 4
+    assert weighed([named(one, f"a{n}") for n in range(8)], PART)[0].dropped == ""
 
 
 async def test_rows_are_what_sft_reads(tmp_path: Path) -> None:

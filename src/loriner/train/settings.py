@@ -86,6 +86,10 @@ class TreesTable(Table):
     """Refused revisions told of one program in a lesson's history, at most."""
     per_program: int = Field(default=1, ge=1)
     """Lessons from one program, at most; several show different histories."""
+    min_rows: int = Field(default=1, ge=1)
+    """Known revisions with fewer rows are left out: a small policy does not learn their text."""
+    later_half: bool = True
+    """No more rows of the first round than of all later ones."""
 
 
 class AdapterTable(Table):

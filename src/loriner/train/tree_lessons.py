@@ -38,6 +38,10 @@ class LessonPlan:
     """Refused revisions told of one program, at most."""
     per_program: int = 1
     """Children of a node that become rows, at most: those that can be expected to gain most."""
+    min_rows: int = 1
+    """Entries with fewer rows are left out: a small policy does not learn their text."""
+    later_half: bool = True
+    """No more rows of the first round than of all later ones."""
     max_chars: int = 6_000
     max_prompt_tokens: int = 4_096
     seed: int = 0
@@ -50,6 +54,8 @@ def plan_of(config: TrainConfig) -> LessonPlan:
         max_share=config.trees.max_share,
         max_refused=config.trees.max_refused,
         per_program=config.trees.per_program,
+        min_rows=config.trees.min_rows,
+        later_half=config.trees.later_half,
         max_chars=config.teacher.max_chars,
         max_prompt_tokens=config.contexts.max_prompt_tokens,
         seed=derive(config.seed, "trees"),
@@ -66,7 +72,7 @@ def lessons(nodes: Sequence[Node], tasks: Mapping[str, Task], plan: LessonPlan) 
         for child in _best(node, expected, plan.per_program)
     ]
     generator(plan.seed, "tree lessons", "order").shuffle(made)
-    return weighed(made, plan.max_share)
+    return weighed(made, plan)
 
 
 def rows(found: Iterable[Lesson]) -> list[dict[str, Any]]:
@@ -80,13 +86,27 @@ def depth_of(lesson: Lesson) -> int:
     return 1 + sum(each.accepted for each in lesson.exercise.context.history)
 
 
-def weighed(found: Sequence[Lesson], max_share: float) -> list[Lesson]:
-    """The lessons with those dropped of which there are too many: of the first round, and of one entry."""
+def weighed(found: Sequence[Lesson], plan: LessonPlan) -> list[Lesson]:
+    """The lessons with those dropped of which there are too many, of the first round or of one entry, or too
+    few.
+    """
     before = None
     while before != found:
         before = found
-        found = _later_first(balanced(found, max_share))
+        found = _frequent(balanced(found, plan.max_share), plan.min_rows)
+        found = _later_first(found) if plan.later_half else found
     return list(found)
+
+
+def _frequent(found: Sequence[Lesson], min_rows: int) -> list[Lesson]:
+    """The lessons without those of entries that have too few."""
+    n_rows = Counter(each.pattern for each in found if not each.dropped)
+    return [
+        replace(each, dropped="pattern_rare")
+        if not each.dropped and n_rows[each.pattern] < min_rows
+        else each
+        for each in found
+    ]
 
 
 def _later_first(found: Sequence[Lesson]) -> list[Lesson]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from loriner.errors import ConfigError
@@ -71,7 +71,7 @@ async def trees(
 
 
 def plan_of(config: TrainConfig) -> TreePlan:
-    table = config.trees.model_dump(exclude={"max_share", "max_refused", "per_program"})
+    table = config.trees.model_dump(include={each.name for each in fields(TreePlan)})
     return TreePlan(**table, feedback=config.contexts.feedback, seed=config.seed)
 
 
