@@ -64,7 +64,7 @@ solvers() {
 checkpoints() { # all of them behind one server, each under its folder's name
     local modules
     modules=$(for each in "$WORK"/sft/checkpoints/checkpoint-*; do echo "$(basename "$each")=$each"; done)
-    serve "$WEIGHTS/proposer" base 8005 5000000000 --enable-lora --max-lora-rank 16 --max-loras 10 --lora-modules $modules
+    serve "$WEIGHTS/proposer" base 8005 5000000000 --enable-lora --max-lora-rank 32 --max-loras 8 --lora-modules $modules
     await 8005
 }
 
