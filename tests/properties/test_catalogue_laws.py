@@ -55,7 +55,7 @@ TOPS = (
     '"""A harness."""\n',
     "import re\n",
     "from __future__ import annotations\n\nimport re as regex\n",
-    f"import json; FORM = {TEXT}\n",
+    f"import json; KEPT = {TEXT}\n",
     "NOTE = '\f \u2028 \x85'\n# a note\n",
     "try:\n  from tools import search, run_python\nexcept ImportError:\n\tsearch = run_python = None\n",
     "from tools import run_python as run\n",
