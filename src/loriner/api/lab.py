@@ -184,10 +184,12 @@ class Lab:
         **comparing_: Unpack[Comparing],
     ) -> Compared:
         """Compares search modes at equal cost."""
-        terms = {name: comparing_.pop(name) for name in _TERMS if name in comparing_}  # type: ignore[misc]
-        given, settings = self._asked(None, solver, proposer, **comparing_)
-        terms["tasks"] = [given.task(each) for each in tasks]
-        settings = config.changed(settings, compare=terms)
+        own = Comparing.__annotations__.keys() - Trying.__annotations__.keys()
+        terms = {name: value for name, value in comparing_.items() if name in own}
+        search = {name: value for name, value in comparing_.items() if name not in own}
+        given, settings = self._asked(None, solver, proposer, **search)
+        named = [given.task(each) for each in tasks]
+        settings = config.changed(settings, compare={**terms, "tasks": named})
         earlier = Earlier(resume=resume)
         settings = as_begun(settings, "compare", earlier)
         run_id = self._carried_out(comparing.compare, settings, given, observe, earlier=earlier)
@@ -292,9 +294,6 @@ class Lab:
     ) -> R:
         """What the verb returns, with the objects of the call lent to it."""
         return self.door.call(lambda lab: verb(replace(lab, lent=given.lent), settings, observe, **more))
-
-
-_TERMS = ("modes", "seeds", "equal", "allowance", "temperature")
 
 
 def _as_begun(now: Settings, earlier: Earlier) -> Settings:

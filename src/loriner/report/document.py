@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from loriner.events import Scores, Standing
-from loriner.records import Usage
+from loriner.events import Standing
 from loriner.report.comparison.results import Comparison, Contrast, Method
 from loriner.report.comparison.verdicts import remarks, verdict
 from loriner.report.facts import Candidate, Episode
-from loriner.report.scores import interval_of
+from loriner.report.figures import billed, of_interval, of_scores
 from loriner.report.verdicts import bottleneck, outcome
-from loriner.statistics import Interval, Paired
+from loriner.statistics import Paired
 
 
 def document(found: Comparison | Episode) -> dict[str, Any]:
@@ -33,15 +32,15 @@ def episode_document(episode: Episode) -> dict[str, Any]:
         "verdict": outcome(episode),
         "plateau": episode.plateau.verdict if episode.plateau else None,
         "bottleneck": bottleneck(best) if best and best.grade else None,
-        "constant": _mean(episode.start.constant_scores),
-        "copied": _mean(episode.start.copied_scores),
+        "constant": of_scores(episode.start.constant_scores),
+        "copied": of_scores(episode.start.copied_scores),
         "seed": _standing(episode.seed),
         "best": _standing(best),
         "candidate": _standing(episode.candidate),
         "stopped": str(episode.end) if episode.end else None,
         "oracle": _standing(episode.oracle),
         "candidates": [_candidate(each) for each in episode.candidates],
-        "spent": {each.part: _usage(each.usage) for each in episode.spent},
+        "spent": {each.part: billed(each.usage) for each in episode.spent},
         "invalid": dict(episode.invalid),
         "statuses": dict(episode.statuses),
     }
@@ -66,7 +65,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
                 "run": arm.run_id,
                 "allowance": arm.allowance,
                 "status": episode.status if episode else None,
-                "test": _mean(episode.test) if episode else None,
+                "test": of_scores(episode.test) if episode else None,
             }
             for arm, episode in comparison.arms
         ],
@@ -76,13 +75,13 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
 def _method(each: Method) -> dict[str, Any]:
     return {
         "mode": each.name,
-        "test": _interval(each.test),
+        "test": of_interval(each.test),
         "gain": _paired(each.gain),
         "seeds": each.n_seeds,
         "arms": each.n_arms,
         "solver_calls": each.solver_calls,
         "proposer_calls": each.proposer_calls,
-        "search": _usage(each.search),
+        "search": billed(each.search),
         "calls_a_question": each.served,
         "accepted": each.accepted,
     }
@@ -103,9 +102,9 @@ def _standing(each: Standing | None) -> dict[str, Any] | None:
         return None
     return {
         "harness": each.harness_id,
-        "grade": _mean(each.grade),
-        "fresh": _mean(each.fresh),
-        "test": _mean(each.test),
+        "grade": of_scores(each.grade),
+        "fresh": of_scores(each.fresh),
+        "test": of_scores(each.test),
         "faults": dict(each.faults),
         "calls_a_question": each.calls_a_question,
         **({"reason": each.reason} if each.reason else {}),
@@ -119,7 +118,7 @@ def _candidate(each: Candidate) -> dict[str, Any]:
         "harness": each.attempt.harness_id,
         "parent": each.parent_id,
         "code": each.attempt.code or None,
-        "grade": _interval(each.grade) if each.grade else None,
+        "grade": of_interval(each.grade) if each.grade else None,
         "effect": _paired(each.effect),
         "accepted": each.attempt.accepted,
         "reason": each.attempt.reason,
@@ -127,26 +126,8 @@ def _candidate(each: Candidate) -> dict[str, Any]:
     }
 
 
-def _mean(scores: Scores) -> dict[str, Any] | None:
-    found = interval_of(scores)
-    return _interval(found) if found else None
-
-
-def _interval(each: Interval) -> dict[str, Any]:
-    return {"score": each.mean, "low": each.low, "high": each.high, "n": each.n}
-
-
 def _paired(each: Paired | None) -> dict[str, Any] | None:
     if each is None:
         return None
     found = each.difference
     return {"difference": found.mean, "low": found.low, "high": found.high, "n": each.n, "p": each.p_value}
-
-
-def _usage(each: Usage) -> dict[str, Any]:
-    return {
-        "calls": each.calls,
-        "prompt_tokens": each.prompt_tokens,
-        "completion_tokens": each.completion_tokens,
-        "usd": each.usd,
-    }

@@ -7,25 +7,31 @@ from typing import Any
 
 from loriner.events import End, Standing
 from loriner.records import Usage
-from loriner.statistics import Interval, interval
+from loriner.report.scores import interval_of
+from loriner.statistics import Interval
 
 
 def of_scores(scores: Mapping[str, float] | None) -> dict[str, Any] | None:
-    return of_interval(interval(list(scores.values()))) if scores else None
+    found = interval_of(scores) if scores else None
+    return of_interval(found) if found else None
 
 
 def of_interval(each: Interval) -> dict[str, Any]:
     return {"score": each.mean, "low": each.low, "high": each.high, "n": each.n}
 
 
-def usage(spent: Usage) -> dict[str, Any]:
+def billed(spent: Usage) -> dict[str, Any]:
+    """What calls cost, without the time that they took."""
     return {
         "calls": spent.calls,
         "prompt_tokens": spent.prompt_tokens,
         "completion_tokens": spent.completion_tokens,
         "usd": spent.usd,
-        "seconds": round(spent.seconds, 3),
     }
+
+
+def usage(spent: Usage) -> dict[str, Any]:
+    return {**billed(spent), "seconds": round(spent.seconds, 3)}
 
 
 def stop(each: End) -> dict[str, Any]:

@@ -41,6 +41,11 @@ class Choice:
     kind: str
     """As `kind_of` names it."""
 
+    @classmethod
+    def of(cls, line: Mapping[str, Any]) -> Choice:
+        """The choice that a line of rollouts or samples holds."""
+        return cls(context=line["context"], task=line["task"], kind=line["choice"])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
@@ -122,7 +127,7 @@ def read_choices(path: Path) -> tuple[list[Choice], list[Choice]]:
             f"{path}: not a file of rollouts or samples: no line has a choice; give grpo/rollouts.jsonl, "
             "sft/samples.jsonl, or samples-NAME.jsonl of compare-proposers"
         )
-    made = [Choice(context=each["context"], task=each["task"], kind=each["choice"]) for each in lines]
+    made = [Choice.of(each) for each in lines]
     return made, [each for each, line in zip(made, lines, strict=True) if _is_better(line)]
 
 

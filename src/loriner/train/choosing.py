@@ -131,7 +131,7 @@ def without_held_out(
 def _row(variety: Variety, lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The figures of a checkpoint, with what it chooses by family."""
     its = [each for each in lines if each["update"] == variety.update and each["choice"]]
-    made = [Choice(context=each["context"], task=each["task"], kind=each["choice"]) for each in its]
+    made = [Choice.of(each) for each in its]
     return asdict(variety) | (figures(choices(made)) if made else {})
 
 

@@ -154,7 +154,7 @@ class Journal:
     def read_choices(self, first: int, last: int) -> list[Choice]:
         """The valid revisions of updates `first` to `last`, by kind."""
         return [
-            Choice(context=line["context"], task=line["task"], kind=line["choice"])
+            Choice.of(line)
             for line in jsonl.read(self.rollouts)
             if first <= line["update"] <= last and line["choice"]
         ]
