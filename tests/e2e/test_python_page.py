@@ -9,18 +9,10 @@ from typing import Any
 
 import pytest
 
+from additions import TRAINING
 from stub_server import Stub
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
-TRAINING = """
-name = "sums"
-output = "trained"
-solver = "{solver}"
-policy = {{ base = "none", n_parameters = 1 }}
-contexts = {{ tasks = ["{folder}"], n = 2, pool = 4, feedback = 3, grade = 3 }}
-teacher = {{ n_contexts = 2, completions = 2, grade = 4, accept = "mean" }}
-grpo = {{ contexts_per_update = 2, completions = 2 }}
-"""
 
 
 def pieces() -> list[str]:
@@ -38,7 +30,7 @@ def test_the_page_runs_from_top_to_bottom(
     (tmp_path / "items.jsonl").write_bytes((folder / "items.jsonl").read_bytes())
     texts = ({"id": n, "question": f"A text of {n} words."} for n in range(60))
     (tmp_path / "texts.jsonl").write_text("".join(json.dumps(each) + "\n" for each in texts))
-    (tmp_path / "training.toml").write_text(TRAINING.format(solver=stub.url, folder=folder))
+    (tmp_path / "training.toml").write_text(TRAINING.format(output="trained", solver=stub.url, folder=folder))
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     for piece in pieces():

@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from stub_server import Stub, serving
 
 os.environ.update(
     HF_HUB_OFFLINE="1",
@@ -31,6 +34,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.xdist_group("train"))
         if MISSING and item.path.name in NEEDS_TRAINER:
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture
+def stub() -> Iterator[Stub]:
+    with serving(Stub()) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

@@ -6,36 +6,22 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from stub_server import Stub, serving
+from additions import additions
+from stub_server import Stub
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
-SCORER = "def score(item, answer):\n    return float(answer.strip() == item['answer'])\n"
-
-
-@pytest.fixture
-def stub() -> Iterator[Stub]:
-    with serving(Stub()) as running:
-        yield running
 
 
 @pytest.fixture
 def config(tmp_path: Path, stub: Stub) -> Path:
     """A training file on a task of 90 additions."""
-    folder = tmp_path / "sums"
-    folder.mkdir()
-    items = [
-        {"id": f"q{n}", "question": f"What is {n} plus {7 * n + 3}?", "answer": str(8 * n + 3)}
-        for n in range(100, 190)
-    ]
-    (folder / "items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
-    (folder / "score.py").write_text(SCORER)
-    (folder / "task.toml").write_text('name = "sums"\nitems = "items.jsonl"\nscorer = "score.py:score"\n')
+    additions(tmp_path)
     path = tmp_path / "training.toml"
     path.write_text(
         f"""

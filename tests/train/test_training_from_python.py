@@ -4,50 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import loriner as lo
+from additions import TRAINING, additions
 from loriner.propose.catalogue import catalogue_proposer
 from loriner.train.contexts import State
 from loriner.train.exercise import load
 from loriner.train.settings import TrainConfig
 from loriner.verbs.training import judging
-from stub_server import Stub, serving
-
-SCORER = "def score(item, answer):\n    return float(answer.strip() == item['answer'])\n"
-CONFIG = """
-name = "sums"
-output = "{output}"
-solver = "{solver}"
-policy = {{ base = "none", n_parameters = 1 }}
-contexts = {{ tasks = ["{folder}"], n = 2, pool = 4, feedback = 3, grade = 3 }}
-teacher = {{ n_contexts = 2, completions = 2, grade = 4, accept = "mean" }}
-grpo = {{ contexts_per_update = 2, completions = 2 }}
-"""
-
-
-@pytest.fixture
-def stub() -> Iterator[Stub]:
-    with serving(Stub()) as running:
-        yield running
+from stub_server import Stub
 
 
 @pytest.fixture
 def config(tmp_path: Path, stub: Stub) -> TrainConfig:
-    folder = tmp_path / "sums"
-    folder.mkdir()
-    items = [
-        {"id": f"q{n}", "question": f"What is {n} plus {7 * n + 3}?", "answer": str(8 * n + 3)}
-        for n in range(100, 160)
-    ]
-    (folder / "items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
-    (folder / "score.py").write_text(SCORER)
-    (folder / "task.toml").write_text('name = "sums"\nitems = "items.jsonl"\nscorer = "score.py:score"\n')
+    folder = additions(tmp_path, 60)
     path = tmp_path / "training.toml"
-    path.write_text(CONFIG.format(output=tmp_path / "out", solver=stub.url, folder=folder))
+    path.write_text(TRAINING.format(output=tmp_path / "out", solver=stub.url, folder=folder))
     return lo.training_file(path, "seed=3")
 
 

@@ -7,11 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from test_training_commands import Command, config, document, loriner, stub
+from test_training_commands import Command, config, document, loriner
 
 from stub_server import Stub
 
-__all__ = ["config", "loriner", "stub"]
+__all__ = ["config", "loriner"]
 
 
 @pytest.mark.timeout(1800)  # four imports of a trainer: a minute, or ten on a crowded machine
