@@ -32,7 +32,7 @@ COMMON="--set policy.base=$WEIGHTS/proposer --set solver=$SOLVER $SETS"
 source experiments/stages.sh
 
 proposer() { # NAME DIR: a server for a proposer that is compared, beside the solver
-    serve "$2" "$1" "${PORT[$1]}" 5000000000 && await "${PORT[$1]}"
+    serve "$2" "$1" "${PORT[$1]}" 5000000000 --api-server-count "$API_SERVERS" && await "${PORT[$1]}"
 }
 
 declare -A PORT=([base]=8003 [sft]=8004 [room]=8005 [hard]=8006)
