@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from loriner.api import *  # noqa: F403
+    from loriner.api import *  # noqa: F403 - for type checkers: `__getattr__` gives these names
 
 __version__ = "0.2.0"
 

@@ -36,7 +36,7 @@ groups = st.tuples(share, st.lists(st.tuples(st.sampled_from(TEXTS), share), min
 def test_mixed_is_half_of_each_and_a_group_s_own_advantages_add_up_to_nothing(
     group: list[Scored], rarity: float
 ) -> None:
-    by = {name: Pay(estimator=name, rarity=rarity) for name in ("group", "gain", "mixed")}  # type: ignore[arg-type]
+    by = {name: Pay(estimator=name, rarity=rarity) for name in ("group", "gain", "mixed")}
     gains = by["gain"].gains(group)
     paid = {name: pay.advantages(gains) for name, pay in by.items()}
     assert paid["gain"] == gains
@@ -69,7 +69,7 @@ def test_what_makes_no_candidate_is_paid_the_same_whatever_its_program_scored(
 
 @pytest.mark.parametrize("estimator", ["group", "gain", "mixed"])
 def test_what_could_not_be_scored_moves_nothing(estimator: str) -> None:
-    pay = Pay(estimator=estimator, rarity=0)  # type: ignore[arg-type]
+    pay = Pay(estimator=estimator, rarity=0)
     lost = Scored(rollout=read(CONTEXT, 0, Completion(TEXTS[0])), reward=None, before=0.25)
     orphan = scored(TEXTS[0], 1.0, None)
     gains = pay.gains([scored(TEXTS[0], 1.0, 0.25), scored(TEXTS[1], 0.5, 0.25), lost, orphan])

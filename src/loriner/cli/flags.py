@@ -39,7 +39,8 @@ def settled(
         context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
         keyword = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
         flags = [_parameter(each) for each in settings]
-        command.__signature__ = inspect.Signature([context, *flags, *keyword])  # type: ignore[attr-defined]
+        signature = inspect.Signature([context, *flags, *keyword])
+        command.__signature__ = signature  # type: ignore[attr-defined]  # which typer reads
         command.__annotations__ = {}
         command.__name__, command.__doc__ = function.__name__, function.__doc__
         return command
@@ -62,7 +63,7 @@ def spelt(setting: Setting) -> list[str]:
 
 def _parameter(setting: Setting) -> inspect.Parameter:
     kind, info, default = _read_as(setting)
-    annotation = Annotated[kind, info]  # type: ignore[valid-type]
+    annotation = Annotated[kind, info]  # type: ignore[valid-type]  # known when the command is made
     return inspect.Parameter(
         _key(setting), inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
     )

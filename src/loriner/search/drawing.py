@@ -54,7 +54,7 @@ class Draws:
     asked: Counter[str] = field(default_factory=Counter)
     """Completions taken of each context."""
     left: set[tuple[str, int]] | None = None
-    """Places whose rollout an earlier session of the run recorded; None before they are asked for."""
+    """Places whose rollout was recorded before the run was resumed; None before they are asked for."""
 
     def know(self, harness: Harness, words: str) -> str:
         """What an equal program was called before; empty for a new one, which is called `words` from now."""
@@ -102,7 +102,7 @@ class Draws:
         return rollout, known is None
 
     def _recorded(self, context_id: str, index: int) -> Rollout | None:
-        """The rollout of a place that an earlier session of the run left; this one asks for none twice."""
+        """The rollout of a place that was recorded before the run was resumed; none is asked for twice."""
         store, run_id = self.lab.store, self.lab.run_id
         if self.left is None:
             self.left = {(each.context_id, each.index) for each in store.rollouts(run_id)}

@@ -78,7 +78,7 @@ def history(store: Store, run_id: str) -> History:
     arms: dict[tuple[str, str, int], Arm] = {}
     for told in _all(store, run_id):
         match told:
-            case Start():  # walked again: what an earlier session ended with stands no more
+            case Start():  # walked again: what the walk before ended with stands no more
                 start, end = told, None
                 standings.clear()
             case Round():

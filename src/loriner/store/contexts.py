@@ -23,8 +23,9 @@ class Shown:
     def follows(self, run_id: str, context: Context) -> Context | None:
         """The one recorded last, if the history of this one begins with its; now this one is the last."""
         before, self.last[run_id] = self.last.get(run_id), context
-        goes_on = before is not None and all(map(is_, before.history, context.history))
-        return before if goes_on and len(before.history) <= len(context.history) else None  # type: ignore[union-attr]
+        if before is None or len(before.history) > len(context.history):
+            return None
+        return before if all(map(is_, before.history, context.history)) else None
 
 
 def context_fact(run_id: str, context: Context, shown: Shown) -> Fact:

@@ -105,7 +105,7 @@ def train_grpo(
     return config.grpo_model
 
 
-class _Trainer(GRPOTrainer):  # type: ignore[misc,unused-ignore]
+class _Trainer(GRPOTrainer):  # type: ignore[misc,unused-ignore]  # untyped where the extra is absent
     """The library's trainer with our advantages: its own are the reward less the group's mean, always."""
 
     def __init__(self, run: _Run, **options: Any) -> None:

@@ -180,7 +180,7 @@ class _Contest:
 
     @asynccontextmanager
     async def _arm(self, mode: Mode, allowance: Allowance | None) -> AsyncIterator[Evaluator]:
-        """An evaluator in the arm's own run: a new one, or the one that an earlier session began."""
+        """An evaluator in the arm's own run: a new one, or the one that it had before a resume."""
         store, task, seed = self.opened.store, self.entry.task.name, self.opened.settings.seed
         arms = history(store, self.run_id).arms
         known = {(arm.task, arm.mode, arm.seed): arm.run_id for arm in arms}.get((task, mode, seed))
