@@ -20,6 +20,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import loriner as lo
@@ -28,7 +29,7 @@ from everyday_table import read, save
 from loriner.errors import LorinerError
 from loriner.evaluation.constant_baseline import constant_baseline
 from loriner.models.meter import Allowance
-from loriner.records import Evaluation, Trial
+from loriner.records import Trial
 from loriner.store.database import Store
 
 ROOT = Path(__file__).parents[1]
@@ -109,7 +110,7 @@ def plain(task: Any, source: str, home: Path, solver: str) -> dict[str, Any]:
     file = home / "program.py"
     file.write_text(source, encoding="utf-8")
     found = lo.evaluate(task, file, solver, split="test", home=home)
-    return {"scores": _scores(found), "calls": n_calls(found.trials)}
+    return {"scores": _scores(found.scores), "calls": n_calls(found.trials)}
 
 
 def adapted(task: Any, home: Path, solver: str, proposer: Any, **plan: Any) -> dict[str, Any]:
@@ -121,7 +122,7 @@ def adapted(task: Any, home: Path, solver: str, proposer: Any, **plan: Any) -> d
     return {
         "scores": _scores(best.test),
         "seed": _scores(seed.test),
-        "grade": [seed.grade.mean_score, best.grade.mean_score],
+        "grade": [fmean(seed.grade.values()), fmean(best.grade.values())],
         "calls": calls,
         "stopped": str(run.stopped),
         "unconfirmed": None if run.candidate is None else _scores(run.candidate.standing.test),
@@ -143,8 +144,8 @@ def n_calls(trials: Iterable[Trial]) -> int:
     return sum(call.kind == "model" for trial in trials for call in trial.calls)
 
 
-def _scores(found: Evaluation | None) -> Mapping[str, float]:
-    return {} if found is None else {key: round(score, 4) for key, score in found.scores.items()}
+def _scores(found: Mapping[str, float]) -> Mapping[str, float]:
+    return {key: round(score, 4) for key, score in found.items()}
 
 
 def _round(each: Any) -> dict[str, Any]:

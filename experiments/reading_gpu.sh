@@ -75,6 +75,11 @@ proposers() {
     await 8006
 }
 
+small() { # the 0.5B as a solver, which training never met
+    serve "$WEIGHTS/proposer" base 8005 5000000000 --enforce-eager
+    await 8005
+}
+
 rl_loaded() {
     curl -sf "$PROPOSERS/load_lora_adapter" -H 'Content-Type: application/json' \
         -d "{\"lora_name\": \"rl\", \"lora_path\": \"$(realpath "$WORK/grpo/final")\"}"
@@ -114,7 +119,7 @@ pack() { # OUT
 run() {
     case $1 in
         lessons | contexts) stage "$1" "$1" ;;
-        solvers | checkpoints | proposers) stage "serve-$1" "$1" ;;
+        solvers | checkpoints | proposers | small) stage "serve-$1" "$1" ;;
         sft) stage sft trained train sft "$CONFIG" $COMMON --set sft.samples=0 ;;
         choose) stage choose chosen ;;
         grpo) stage grpo trained train grpo "$CONFIG" $COMMON --set grpo.max_minutes="$RL_MINUTES" ;;

@@ -59,6 +59,18 @@ def test_rarity_takes_from_repeated_gains_only(group: list[Scored]) -> None:
         assert all(after <= 0 for after in rare if after is not None), "one text alone earns nothing"
 
 
+@given(groups, st.floats(0, 1))
+def test_of_a_loss_a_share_is_paid_and_of_a_gain_all(group: list[Scored], harm: float) -> None:
+    whole, part = (Pay(rarity=0, harm=share).gains(group) for share in (1.0, harm))
+    for each, before, after in zip(group, whole, part, strict=True):
+        assert before is not None and after is not None
+        if each.rollout.candidate is None or before >= 0:
+            assert after == before
+        else:
+            assert after == pytest.approx(harm * before)
+            assert before <= after <= 0
+
+
 @given(groups, st.floats(-1, 0))
 def test_what_makes_no_candidate_is_paid_the_same_whatever_its_program_scored(
     group: list[Scored], invalid: float

@@ -49,6 +49,8 @@ def config(policy: Path, output: Path, **table: object) -> TrainConfig:
                 "advantage": "group",
                 "bonus": True,
                 "rarity": 0.0,
+                "invalid_gain": -0.25,
+                "harm": 1.0,
                 "passes": 1,
                 **table,
             },
@@ -192,6 +194,13 @@ WORKED = {
         {"advantage": "gain"},
         [0.5, -0.5, -0.5, -0.25],
         [0.5, -0.5, -0.5, -0.25],
+    ),
+    "a loss counts a quarter": (
+        (edit(GOOD, HALF), edit(SEED, HALF), edit(CRASH, HALF), edit(HALF, SEED)),
+        HALF,
+        {"advantage": "gain", "harm": 0.25, "invalid_gain": -0.1},
+        [0.5, -0.125, -0.125, -0.1],
+        [0.5, -0.125, -0.125, -0.1],
     ),
     "rarity": (
         (edit(GOOD), edit(GOOD), edit(HALF), "prose"),

@@ -51,6 +51,19 @@ def test_the_table_sets_every_row_against_the_seed_of_the_same_questions(tmp_pat
     assert not file.with_suffix(".partial").exists()
 
 
+def test_rows_are_measured_on_the_sealed_questions(tmp_path: Path) -> None:
+    bench("endpoint"), bench("everyday_table")
+    measure = bench("everyday").measure
+    sealed = {question.id for question in load_folder(ROOT / "examples" / "tickets").questions("test")}
+    for row in ("constant", "description", "catalogue"):
+        found = measure("tickets", row, tmp_path / row, "scripted:echo", 4)
+        assert set(found["scores"]) == sealed, row
+        assert all(0 <= each <= 1 for each in found["scores"].values())
+    assert set(found["seed"]) == sealed
+    assert len(found["grade"]) == 2
+    assert found["rounds"]
+
+
 def test_a_recorded_proposer_gives_its_replies_in_order_and_then_nothing() -> None:
     with bench("endpoint").reciting(["one", "two"]) as address:
         assert [_said(address) for _ in range(3)] == ["one", "two", ""]

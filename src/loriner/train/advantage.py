@@ -1,7 +1,9 @@
 """What a completion is paid: the gain over the program that it revises, and what that is held against.
 
 A group mean alone pays nothing where a whole group writes one text, and pays the level in every round. The
-gain over the parent on the same questions pushes down a text that harms a program which has it already.
+gain over the parent on the same questions pushes down a text that harms a program which has it already. A
+loss counts less than a gain: an acceptance refuses what is worse, so it costs a round and no more. Paid in
+full, losses teach the one edit that changes nothing (docs/training.md).
 Source: LSE, arXiv 2603.18620 (gain over the parent); Darling, arXiv 2509.02534 (rarity).
 """
 
@@ -26,7 +28,8 @@ class Pay:
     """How completions are paid."""
 
     estimator: Estimator = "mixed"
-    invalid_gain: float = -0.25
+    invalid_gain: float = -0.1
+    harm: float = 0.25
     bonus: bool = False
     rarity: float = 0.5
     scaled: bool = False
@@ -39,7 +42,10 @@ class Pay:
             return None
         if self.bonus:
             return reward.total - before - VALID
-        return reward.score - before if reward.applied else self.invalid_gain
+        if not reward.applied:
+            return self.invalid_gain
+        gain = reward.score - before
+        return gain if gain > 0 else self.harm * gain
 
     def gains(self, group: Sequence[Scored]) -> list[float | None]:
         """The gains of a group, shape (G,); a positive one is less the more often its program occurs."""

@@ -18,6 +18,7 @@ _LEARNING = (
     "adapter",
     "advantage",
     "invalid_gain",
+    "harm",
     "bonus",
     "rarity",
     "passes",

@@ -351,6 +351,7 @@ def pay_of(table: GrpoTable) -> Pay:
     return Pay(
         estimator=table.advantage,
         invalid_gain=table.invalid_gain,
+        harm=table.harm,
         bonus=table.bonus,
         rarity=table.rarity,
         scaled=_LOSSES[table.loss]["scale_rewards"] == "group",

@@ -132,8 +132,10 @@ class GrpoTable(Table):
     """None trains every weight."""
     advantage: Literal["group", "gain", "mixed"] = "mixed"
     """What a completion is held against: the group's mean, the program that it revises, or half each."""
-    invalid_gain: float = Field(default=-0.25, le=0)
+    invalid_gain: float = Field(default=-0.1, le=0)
     """What a reply without a candidate is taken to gain, also one whose edit has no effect."""
+    harm: float = Field(default=0.25, ge=0, le=1)
+    """Share of a loss that is paid, where no bonus is: what is worse than its program is refused."""
     bonus: bool = False
     """Pay the source's validity bonus, and no fixed gain for a reply without a candidate."""
     rarity: float = Field(default=0.5, ge=0, le=1)
