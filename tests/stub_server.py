@@ -35,6 +35,8 @@ class Stub:
     mind: Mind = adder
     status: Callable[[int, str], int] = lambda number, prompt: 200
     """The HTTP status of the n-th call, from 0."""
+    error: str = ""
+    """What another status than 200 says; default: that it is one of the stub's."""
     headers: dict[str, str] = field(default_factory=dict)
     """Of replies with another status than 200."""
     finish_reason: str = "stop"
@@ -53,7 +55,7 @@ class Stub:
         prompt = body["messages"][-1]["content"]
         status = self.status(number, prompt)
         if status != 200:
-            error = {"error": {"message": f"stub says {status}"}}
+            error = {"error": {"message": self.error or f"stub says {status}"}}
             return web.json_response(error, status=status, headers=self.headers)
         text = self.mind(prompt)
         self.n_answered += 1

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loriner.errors import BudgetReached, ModelUnavailable
+from loriner.errors import BudgetReached, ConfigError, ModelUnavailable
 from loriner.models import meter as meter_module
 from loriner.models.base import Message, ModelReply, ModelRequest
 from loriner.models.cache import CachedModel, MemoryReplies, key_of
 from loriner.models.limit import AdaptiveLimit, Pace
-from loriner.models.meter import Budget, Meter, MeteredModel
+from loriner.models.meter import Budget, Meter, Need
+from loriner.models.metered import MeteredModel
 from loriner.models.prices import Price, cost
 from loriner.models.scripted import ScriptedModel
 from loriner.records import Usage
@@ -230,7 +231,7 @@ async def test_a_cap_on_money_is_not_kept_in_silence_where_a_price_is_unknown() 
     meter.send()
     meter.done(ModelReply(text="x", usd=None))
     assert meter.usage.usd is None
-    with pytest.raises(BudgetReached, match="no known price"):
+    with pytest.raises(BudgetReached, match="cost is not known"):
         meter.check()
 
 
@@ -310,3 +311,77 @@ async def test_the_limit_doubles_a_round_trip_while_all_is_fine_and_then_creeps(
     for each in waiting:
         each.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)
+
+
+class Dear:
+    """A model whose replies have these numbers of tokens in turn, and cost a dollar a token of a reply."""
+
+    name = "dear"
+
+    def __init__(self, lengths: list[int]) -> None:
+        self.lengths = lengths
+        self.spent = 0.0
+        self.n_asked = 0
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        length = self.lengths[self.n_asked % len(self.lengths)]
+        self.n_asked += 1
+        for _ in range(length % 4):
+            await asyncio.sleep(0)
+        self.spent += length
+        return ModelReply(text="x", prompt_tokens=1, completion_tokens=length, usd=float(length))
+
+    async def close(self) -> None: ...
+
+
+@given(
+    st.lists(st.integers(1, 20), min_size=1, max_size=9), st.integers(20, 400), st.integers(1, 60), st.data()
+)
+def test_money_is_held_however_many_ask_at_once(
+    lengths: list[int], cap: int, n_asked: int, data: st.DataObject
+) -> None:
+    """The cap is passed by no more than a reply is longer than those before it: by less than one call."""
+    kept = data.draw(st.integers(0, cap))
+
+    async def main() -> None:
+        inner, meter = Dear(lengths), Meter(Budget(usd=cap))
+        meter.keep(Need(usd=kept))
+        model = MeteredModel(inner, meter, Price(0.0, 1e6))
+        asked = [model.complete(ask(seed=i, max_tokens=20)) for i in range(n_asked)]
+        got = await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 30)
+        n_refused = sum(isinstance(each, BudgetReached) for each in got)
+        assert n_refused == n_asked - inner.n_asked, "each is answered or refused, and none waits for ever"
+        assert inner.spent == meter.usage.usd
+        longest_first = lengths[0] == max(lengths)
+        assert inner.spent <= cap - kept + (0 if longest_first else max(lengths) - 1)
+        if n_refused:
+            assert inner.spent + 20 > cap - kept, "it stops for want of money alone"
+
+    asyncio.run(main())
+
+
+async def test_a_cap_smaller_than_one_call_is_refused_and_nothing_is_sent() -> None:
+    for budget in (Budget(usd=9.0), Budget(tokens=5)):
+        inner = Dear([10])
+        model = MeteredModel(inner, Meter(budget), Price(0.0, 1e6))
+        with pytest.raises(ConfigError, match="holds no call"):
+            await model.complete(ask("a prompt of more than five tokens", max_tokens=10))
+        assert inner.n_asked == 0
+
+
+async def test_calls_wait_for_their_share_of_the_tokens_as_well() -> None:
+    inner, meter = Dear([10]), Meter(Budget(tokens=100))
+    model = MeteredModel(inner, meter)
+    await model.complete(ask())
+    await asyncio.gather(*(model.complete(ask(seed=i)) for i in range(1, 60)), return_exceptions=True)
+    spent = meter.usage.prompt_tokens + meter.usage.completion_tokens
+    assert 100 <= spent <= 100 + 11, "by one call at most"
+
+
+async def test_a_call_that_is_given_up_counts_at_its_most() -> None:
+    meter = Meter(Budget(usd=1000.0))
+    model = MeteredModel(Slow(60), meter, Price(0.0, 1e6))
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(model.complete(ask(max_tokens=30)), 0.05)
+    assert meter.usage.usd == 30.0
+    assert meter.usage.completion_tokens == 30

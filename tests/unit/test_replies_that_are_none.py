@@ -14,7 +14,8 @@ from guessing import SEED, Words, opened
 from loriner.errors import ModelError, ModelRefused, ModelUnavailable, PromptRefused
 from loriner.models.base import ModelReply, ModelRequest
 from loriner.models.cache import CachedModel, MemoryReplies
-from loriner.models.meter import Meter, MeteredModel
+from loriner.models.meter import Meter
+from loriner.models.metered import MeteredModel
 from loriner.models.prices import Price
 
 PRICE = Price(input=1.0, output=2.0)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from guessing import SEED, Words, guesser, improving, opened
 from loriner.errors import BudgetReached
 from loriner.models.base import ModelReply
+from loriner.models.forecast import Ahead
 from loriner.models.meter import Budget, Meter, Need
 from loriner.records import Call, Evaluation, Status, Trial
 from loriner.search.adapt import adapt
@@ -157,11 +158,11 @@ def sent(meter: Meter) -> int:
 def test_no_call_is_sent_that_would_take_of_the_room_kept() -> None:
     meter = Meter(Budget(tokens=1_000))
     meter.keep(Need(tokens=400))
-    meter.send(300)
-    meter.send(300)
+    meter.send(Ahead(tokens=300))
+    meter.send(Ahead(tokens=300))
     with pytest.raises(BudgetReached, match="1,000 tokens is reached"):
-        meter.send(1)
-    meter.landed(300)
-    meter.send(300)
+        meter.send(Ahead(tokens=1))
+    meter.landed(Ahead(tokens=300))
+    meter.send(Ahead(tokens=300))
     meter.keep(Need())
-    meter.send(900)
+    meter.send(Ahead(tokens=900))

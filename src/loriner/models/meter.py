@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from loriner.errors import BudgetReached, ModelError
-from loriner.models.base import Model, ModelReply, ModelRequest
-from loriner.models.tokens import prompt_about
+from loriner.errors import BudgetReached, ConfigError, ModelError
+from loriner.models.base import ModelReply
+from loriner.models.forecast import Ahead
 from loriner.records import Usage
 
 Unit = Literal["calls", "tokens", "usd"]
@@ -28,6 +28,7 @@ class Allowance:
         return f"{self.amount:,.6g} {'solver calls' if self.unit == 'calls' else self.unit}"
 
 
+NOTHING = Ahead()
 GRACE_S = 60.0
 """How long a call under way may go on once the minutes are over: enough for a reply that is coming."""
 
@@ -78,15 +79,20 @@ class Meter:
     """Adds up what all the models that share it spend.
 
     Calls are counted as they are sent, so their cap is exact. Tokens and money are known once a call is
-    done: they can pass their cap by what was in flight, but while room is kept, a call is sent only where
-    what is expected of it and of those in flight fits beside that room. Time can pass its cap by `GRACE_S`.
+    done. So a call waits while what may come of those in flight, and of itself, does not fit under the cap:
+    in money the most that each may cost. Where nothing is in flight, it is sent if what it is expected to
+    cost fits; money can pass its cap only by a reply that is longer than any before, tokens by one call, and
+    time by `GRACE_S`.
     """
 
     def __init__(self, budget: Budget | None = None) -> None:
         self._budget = budget or Budget()
         self._usage = Usage()
         self._kept = Need()
-        self._flying = 0.0
+        self._flying: list[Ahead] = []
+        self._waiting: list[asyncio.Future[None]] = []
+        """Calls that do not fit beside those in flight."""
+        self._dearest: dict[str, float] = {}
         self._n_sent = 0
         self._n_trials = 0
         self._started = time.monotonic()
@@ -111,24 +117,29 @@ class Meter:
         """From now on every cap leaves room for so much; it takes the place of what was kept before."""
         self._kept = need
 
+    def dearest(self, model: str) -> float:
+        """US dollars that the dearest call of the model was expected to cost."""
+        return self._dearest.get(model, 0.0)
+
     def begin_trial(self) -> None:
         """Counts one trial that is about to run, or raises `BudgetReached`."""
         _stop_at(self._budget.trials, self._n_trials, self._kept.trials, "trials")
         self._n_trials += 1
 
-    def check(self, tokens: float = 0.0) -> None:
-        """Raises `BudgetReached` if no further call, expected to take so many tokens, may be sent."""
+    def check(self, ahead: Ahead = NOTHING) -> None:
+        """Raises `BudgetReached` if no further call, expected to take so much, may be sent."""
         budget, usage, kept = self._budget, self._usage, self._kept
         if budget.usd is not None and usage.usd is None:
             raise BudgetReached(
-                f"the cap of ${budget.usd:g} cannot be kept: a call of this run has no known price. "
-                "Set the model's price, or cap tokens instead"
+                f"the cap of ${budget.usd:g} cannot be kept: what a call of this run cost is not known, as "
+                "its model has no price or its endpoint reports no usage. Cap tokens or calls instead"
             )
-        spent, usd = usage.prompt_tokens + usage.completion_tokens, usage.usd or 0.0
-        ahead = self._flying + tokens
+        tokens, usd = usage.prompt_tokens + usage.completion_tokens, usage.usd or 0.0
+        next_tokens = ahead.tokens + sum(each.tokens for each in self._flying)
+        next_usd = ahead.usd + sum(each.most_usd for each in self._flying)
         _stop_at(budget.calls, self._n_sent, kept.calls, "calls")
-        _stop_at(budget.tokens, spent, kept.tokens, "tokens", ahead)
-        _stop_at(budget.usd, usd, kept.usd, "US dollars", ahead * usd / max(1, spent))
+        _stop_at(budget.tokens, tokens, kept.tokens, "tokens", next_tokens if kept.tokens else 0.0)
+        _stop_at(budget.usd, usd, kept.usd, "US dollars", next_usd)
         _stop_at(budget.minutes, self.minutes, kept.minutes, "minutes")
 
     @property
@@ -137,19 +148,48 @@ class Meter:
         cap = self._budget.minutes
         return None if cap is None else max(cap - self._kept.minutes - self.minutes, 0.0) * 60 + GRACE_S
 
-    def send(self, tokens: float = 0.0) -> None:
-        """Counts one call that is about to be sent and to take so many tokens, or raises `BudgetReached`."""
-        self.check(tokens)
+    async def admit(self, ahead: Ahead, model: str = "") -> None:
+        """Counts one call of a model that is about to be sent, once it fits beside those in flight.
+
+        Raises:
+            BudgetReached: it does not fit, or a cap is reached.
+            ConfigError: a cap is smaller than this call, and it would be the first.
+        """
+        while self._crowded(ahead):
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiting.append(waiter)
+            await waiter
+        self._dearest[model] = max(ahead.usd, self.dearest(model))
+        self.send(ahead)
+
+    def send(self, ahead: Ahead = NOTHING) -> None:
+        """Counts one call that is sent now, as `admit` does without waiting."""
+        if not self._n_sent:
+            _require_room(self._budget.tokens, ahead.tokens, "tokens")
+            _require_room(self._budget.usd, ahead.usd, "US dollars")
+        self.check(ahead)
         self._n_sent += 1
-        self._flying += tokens
+        self._flying.append(ahead)
 
-    def expected(self, request: ModelRequest) -> float:
-        """Tokens that a call may take: those of its prompt, and the mean of the replies so far."""
-        return prompt_about(request) + self._usage.completion_tokens / max(1, self._usage.calls)
+    def landed(self, ahead: Ahead) -> None:
+        """A sent call is in flight no more."""
+        self._flying.remove(ahead)
+        waiting, self._waiting = self._waiting, []
+        for waiter in waiting:
+            if not waiter.done():
+                waiter.set_result(None)
 
-    def landed(self, tokens: float) -> None:
-        """What was expected of a sent call is in flight no more."""
-        self._flying -= tokens
+    def _crowded(self, ahead: Ahead) -> bool:
+        """Whether a call fits only once some of those in flight have ended."""
+        budget, usage, kept = self._budget, self._usage, self._kept
+        if not self._flying:
+            return False
+        together = [*self._flying, ahead]
+        tokens = usage.prompt_tokens + usage.completion_tokens + sum(each.tokens for each in together)
+        usd = (usage.usd or 0.0) + sum(each.most_usd for each in together)
+        return (budget.tokens is not None and tokens > budget.tokens - kept.tokens) or (
+            budget.usd is not None and usd > budget.usd - kept.usd
+        )
 
     def done(self, reply: ModelReply) -> None:
         """Counts what a sent call cost. A reply from a cache gives the call back."""
@@ -164,9 +204,8 @@ class Meter:
             seconds=reply.seconds,
         )
 
-    def failed(self, seconds: float, error: BaseException | None = None) -> None:
+    def failed(self, seconds: float, billed: ModelError) -> None:
         """Counts a sent call that brought nothing, with what it cost all the same."""
-        billed = error if isinstance(error, ModelError) else ModelError()
         self._usage += Usage(
             calls=1,
             prompt_tokens=billed.prompt_tokens,
@@ -176,45 +215,17 @@ class Meter:
         )
 
 
-class MeteredModel:
-    """A model whose calls a meter counts and may forbid."""
-
-    def __init__(self, inner: Model, meter: Meter) -> None:
-        self._inner = inner
-        self._meter = meter
-
-    @property
-    def name(self) -> str:
-        return self._inner.name
-
-    async def complete(self, request: ModelRequest) -> ModelReply:
-        """The reply.
-
-        Raises:
-            BudgetReached: a cap is reached and nothing was sent, or the minutes ended while nothing came.
-        """
-        expected = self._meter.expected(request)
-        self._meter.send(expected)
-        started = time.monotonic()
-        try:
-            async with asyncio.timeout(self._meter.patience_s) as patience:
-                reply = await self._inner.complete(request)
-        except BaseException as error:
-            self._meter.failed(time.monotonic() - started, error)
-            if patience.expired():
-                self._meter.check()
-            raise
-        finally:
-            self._meter.landed(expected)
-        self._meter.done(reply)
-        return reply
-
-    async def close(self) -> None:
-        await self._inner.close()
+def _require_room(cap: float | None, needed: float, unit: str) -> None:
+    if cap is not None and 0 < cap < needed:
+        raise ConfigError(
+            f"the budget of {cap:,.6g} {unit} holds no call: the first is expected to take {needed:,.6g}, "
+            "and was not sent. Give more"
+        )
 
 
 def _stop_at(cap: float | None, spent: float, kept: float, unit: str, ahead: float = 0.0) -> None:
-    if cap is None or (spent < cap - kept and not (kept and spent + ahead > cap - kept)):
+    if cap is None or (spent < cap - kept and spent + ahead <= cap - kept):
         return
     room = f", {kept:,.3g} kept for the sealed questions" if kept else ""
-    raise BudgetReached(f"the budget of {cap:,.6g} {unit} is reached ({spent:,.6g} spent{room})")
+    further = f", and the next call may take {ahead:,.3g}" if spent < cap - kept else ""
+    raise BudgetReached(f"the budget of {cap:,.6g} {unit} is reached ({spent:,.6g} spent{further}{room})")

@@ -10,6 +10,8 @@ CHARACTERS_PER_TOKEN = 4.0
 """Of English text, roughly."""
 LEAST_BYTES_PER_TOKEN = 3.0
 """Of nearly any text, roughly: one token a character in scripts that UTF-8 writes with three bytes."""
+ASSUMED_REPLY = 64
+"""Tokens of a reply where none is known."""
 _OF_A_MESSAGE = 8
 """What a chat template adds to each message, and a little more."""
 

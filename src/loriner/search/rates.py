@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loriner.config import Settings
-from loriner.models.tokens import CHARACTERS_PER_TOKEN
+from loriner.models.tokens import ASSUMED_REPLY, CHARACTERS_PER_TOKEN
 from loriner.records import Call
 from loriner.search.allowance import usage_of
 from loriner.store.connection import FILE_NAME
@@ -37,9 +37,9 @@ def assumed(characters: float) -> Rates:
     return Rates(
         calls=1.0,
         prompt_tokens=characters / CHARACTERS_PER_TOKEN + 60,
-        completion_tokens=64,
+        completion_tokens=ASSUMED_REPLY,
         seconds=None,
-        source="one call a trial and replies of 64 tokens, as no run with this solver is known",
+        source=f"one call a trial and replies of {ASSUMED_REPLY} tokens, as no run with this solver is known",
     )
 
 

@@ -38,4 +38,5 @@ def for_sealed(
     paid = scored or {}
     needs = [a_trial(lab, each) * max(0, n_test - paid.get(each.harness_id, 0)) for each in graded]
     second = [a_trial(lab, each) * n_test for each in graded[: max(0, 2 - len(graded))]]
-    return sum([*needs, *second], Need())
+    # Under a cap on money the last call is sent only if the dearest one would fit.
+    return sum([*needs, *second], Need(usd=lab.meter.dearest(lab.solver.name)))

@@ -18,8 +18,9 @@ from loriner.events import Observer, silent
 from loriner.harness.contract import from_library, load
 from loriner.models.base import Model
 from loriner.models.cache import CachedModel
-from loriner.models.meter import Meter, MeteredModel
-from loriner.models.named import context_of, open_model
+from loriner.models.meter import Meter
+from loriner.models.metered import MeteredModel
+from loriner.models.named import context_of, open_model, price_named
 from loriner.models.own import OwnModel
 from loriner.models.recorded import Record, RecordedModel
 from loriner.propose.catalogue import catalogue_proposer
@@ -100,7 +101,8 @@ class Workspace:
             return RecordedModel(name, self.record)
         if name not in self._asked:
             inner = self._open(name)
-            metered = MeteredModel(inner, self.meter)
+            price = None if name in self.lent.models else price_named(name, self.settings.models)
+            metered = MeteredModel(inner, self.meter, price)
             cached = self.settings.cache and not isinstance(inner, OwnModel)
             self._asked[name] = CachedModel(metered, self.store.replies) if cached else metered
         return self._asked[name]
