@@ -15,12 +15,15 @@ from rich.text import Text
 from loriner.events import Scores, Standing
 from loriner.models.base import Message
 from loriner.records import Harness, Rollout, Status, Trial, Usage
+from loriner.report.text import plain
 from loriner.search.history import Adaptation
 from loriner.search.remarks import remarks
 from loriner.statistics import Interval, interval
 from loriner.tasks.scorer import FAILURES
 
 BAR_WIDTH = 24
+_LONGEST = 100_000
+"""Characters of a cell."""
 
 
 def console() -> Console:
@@ -43,7 +46,7 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> 
 
 
 def _cell(value: Any) -> str:
-    return "-" if value is None else str(value)
+    return "-" if value is None else plain(str(value), _LONGEST)
 
 
 def interval_text(each: Interval) -> str:
@@ -163,7 +166,8 @@ def diff(old: str, new: str, old_name: str, new_name: str) -> None:
     lines = difflib.unified_diff(old.splitlines(), new.splitlines(), old_name, new_name, lineterm="")
     colours = {"+": "green", "-": "red", "@": "cyan"}
     for line in lines:
-        console().print(Text(line, style=colours.get(line[:1], "")), soft_wrap=True)
+        shown = Text(plain(line, _LONGEST), style=colours.get(line[:1], ""))
+        console().print(shown, soft_wrap=True)
 
 
 def next_steps(episode: Adaptation) -> None:
@@ -183,7 +187,7 @@ def prompt(messages: Sequence[Message]) -> None:
     """The prompt of a proposer, as it reads it."""
     for each in messages:
         console().print(Text(f"--- {each.role} ---", style="bold"))
-        console().print(Text(each.content), soft_wrap=True)
+        console().print(Text(plain(each.content, 10 * _LONGEST)), soft_wrap=True)
 
 
 def proposals(harness: Harness, rollouts: Sequence[Rollout]) -> None:

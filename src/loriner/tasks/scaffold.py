@@ -4,6 +4,7 @@ items of a table."""
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -99,7 +100,7 @@ def _rows(path: Path) -> tuple[list[str], list[Row]]:
         ) from error
     first = text.partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
-    reader = csv.DictReader(text.splitlines(keepends=True), delimiter=delimiter, restval="")
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restval="")
     try:
         rows: list[Row] = [_row(path, number, row) for number, row in enumerate(reader, 1)]
     except csv.Error as error:
