@@ -43,6 +43,7 @@ def proposals(found: Proposals) -> dict[str, Any]:
             {
                 "code": each.failure.code if each.failure else None,
                 "message": each.failure.message if each.failure else None,
+                "reply": each.completion if each.failure else None,
                 "harness": each.candidate.id if each.candidate else None,
                 "source": each.candidate.source if each.candidate else None,
             }
@@ -96,6 +97,7 @@ def rollout(each: Rollout) -> dict[str, Any]:
         "index": each.index,
         "code": each.failure.code if each.failure else None,
         "message": each.failure.message if each.failure else None,
+        "reply": each.completion if each.failure else None,
         "harness": each.candidate.id if each.candidate else None,
     }
 

@@ -195,13 +195,18 @@ def proposals(harness: Harness, rollouts: Sequence[Rollout]) -> None:
     for each in rollouts:
         title = f"Candidate {each.index + 1}"
         if each.failure is not None or each.candidate is None:
-            message = each.failure.message if each.failure else ""
-            code = each.failure.code if each.failure else "none"
-            console().print(Text(f"{title}: refused: {code}\n{message}"), soft_wrap=True)
+            refused(title, each)
             continue
         words = _what("", each.revision.note if each.revision else "")
         console().print(Text(f"{title}: {words}"))
         diff(harness.source, each.candidate.source, harness.id[:12], each.candidate.id[:12])
+
+
+def refused(title: str, each: Rollout) -> None:
+    """A reply that made no candidate: why, and what it said; cut when it is long, `--json` has it whole."""
+    code, message = (each.failure.code, each.failure.message) if each.failure else ("none", "")
+    words = f"{title}: refused: {code}\n{message}\nThe reply was:\n{each.completion or '(nothing)'}"
+    console().print(Text(plain(words)), soft_wrap=True)
 
 
 def choices(found: Mapping[str, Mapping[str, Any]]) -> None:

@@ -1,5 +1,5 @@
-"""What a program said, safe to keep: `clean` for what people see, `storable` for what a scorer or a program reads
-on, which stays as it is.
+"""What a program said, safe to keep: `clean` for what people see, `storable` for what a scorer or a program
+reads, which stays as it is.
 """
 
 from __future__ import annotations
