@@ -34,7 +34,7 @@ def adapt(
     from loriner.verbs.earlier import Earlier, as_begun
 
     harness = given.flags.get("adapt", {}).get("harness")
-    earlier = Earlier(resume=resume, replay=replay, harnesses=(harness,) if harness else ())
+    earlier = Earlier(resume=resume, replay=replay, harnesses=(harness,) if harness else (), given=given.told)
     settings = as_begun(settings, "adapt", earlier)
     if dry_run:
         print_estimate(given, asyncio.run(estimate(settings)))

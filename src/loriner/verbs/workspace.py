@@ -202,8 +202,9 @@ class Workspace:
             else:
                 summary["error"] = str(stopped)
             raise type(stopped)(f"{stopped}. {further}" if further else str(stopped)) from stopped
-        except (asyncio.CancelledError, KeyboardInterrupt):
+        except (asyncio.CancelledError, KeyboardInterrupt) as stop:
             status = "interrupted"
+            stop.add_note(f"run {run_id}")
             if command:  # an arm of a comparison says nothing: the comparison does
                 kept = f"run {run_id} was interrupted; what it had finished is kept"
                 logger.warning(f"{kept}. {further}" if further else kept)
