@@ -152,9 +152,9 @@ def _round(each: Any) -> dict[str, Any]:
     """What a round came to, in a line for each attempt."""
     tried = [
         {
-            "note": attempt.rollout.revision.note.splitlines()[0] if attempt.rollout.revision else "",
-            "grade": None if attempt.grade is None else attempt.grade.mean_score,
-            "reason": attempt.decision.reason if attempt.decision else str(attempt.rollout.failure or ""),
+            "note": attempt.note.partition("\n")[0],
+            "grade": attempt.after,
+            "reason": attempt.reason or attempt.code,
         }
         for attempt in each.attempts
     ]

@@ -79,8 +79,9 @@ def _split(value: Any) -> Any:
 
 
 Names = Annotated[list[str], BeforeValidator(_names)]
-Mode = Literal["sequential", "independent", "best-of-n", "sampling"]
+Mode = Literal["sequential", "independent", "best-of-n", "sampling", "tree"]
 MODES: tuple[Mode, ...] = get_args(Mode)
+Revise = Literal["current", "seed", "tree"]
 
 
 class TaskSettings(Table):
@@ -116,8 +117,9 @@ class SearchSettings(Table):
     """Questions that decide, at most; most candidates meet the first block of them only."""
     test: int = Field(default=64, ge=0)
     """Sealed questions, at most, scored once at the end; 0 leaves them sealed."""
-    revise: Literal["current", "seed"] = "current"
-    """What a round revises: the version accepted last, or always the seed, with no memory of other rounds."""
+    revise: Revise = "current"
+    """What a round revises: the version accepted last; always the seed, with no memory of other rounds; or
+    (`tree`) the scored program with the highest upper confidence bound."""
     oracle: bool = False
     """Score every candidate on the sealed questions too, to report the best of them; it decides nothing."""
     allowance: Allowance | None = None
@@ -153,7 +155,7 @@ class CompareSettings(Table):
 
     tasks: Annotated[Names, Flag(argument=True)] = Field(default_factory=list)
     """Tasks, or suites: rg-train, rg-hard, one of loriner.toml; default: the task of `adapt`."""
-    modes: Annotated[list[Mode], BeforeValidator(_names)] = Field(default=list(MODES), min_length=1)
+    modes: Annotated[list[Mode], BeforeValidator(_names)] = Field(default=list(MODES[:4]), min_length=1)
     """Search modes, with commas between them."""
     seeds: int = Field(default=3, ge=1)
     """Repetitions, each with other samples of solver and proposer."""

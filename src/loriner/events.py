@@ -78,7 +78,7 @@ class Start:
     solver: str
     proposer: str
     mode: str
-    """`sequential`, `independent`, `best-of-n` or `sampling`."""
+    """`sequential`, `independent`, `best-of-n`, `sampling` or `tree`."""
     seed: int
     harness_id: str
     """The seed harness."""

@@ -267,6 +267,14 @@ async def test_a_program_that_is_always_right_is_no_context(tmp_path: Path) -> N
     assert [each.harness for each in tree_contexts.states(nodes, LESSONS, depth=3)] == [SEED]
 
 
+async def test_a_program_on_which_too_little_was_gained_is_no_context(tmp_path: Path) -> None:
+    nodes = await grown(tmp_path)
+    most = nodes[0].gain(nodes[0].finished[0], nodes[0].chosen_on)
+    shown = [each.harness for each in tree_contexts.states(nodes, LESSONS, depth=0, gain=most)]
+    assert shown == [SEED]
+    assert tree_contexts.states(nodes, LESSONS, depth=0, gain=most + 0.01) == []
+
+
 async def test_a_trial_of_a_question_that_changed_is_not_taken_over(tmp_path: Path) -> None:
     nodes = await grown(tmp_path / "trees")
 

@@ -1,4 +1,4 @@
-"""Four modes at equal cost: what each may use, what they share, and that an interruption changes nothing."""
+"""Five modes at equal cost: what each may use, what they share, and that an interruption changes nothing."""
 
 from __future__ import annotations
 
@@ -50,17 +50,19 @@ def figures(found: Comparison) -> dict[str, Any]:
 
 
 async def test_every_mode_keeps_to_what_the_sequence_used(tmp_path: Path) -> None:
-    _, found = await compared(tmp_path, Terms(seeds=2, plan=PLAN), tasks=("words", "more"))
-    assert [(arm.task, arm.mode) for arm, _ in found.arms[:8]] == [
+    _, found = await compared(tmp_path, Terms(seeds=2, plan=PLAN, modes=list(MODES)), tasks=("words", "more"))
+    assert [(arm.task, arm.mode) for arm, _ in found.arms[:10]] == [
         (task, mode) for task in ("words", "more") for mode in MODES
     ]
-    assert len(found.arms) == 16
+    assert len(found.arms) == 20
     for seed in (0, 1):
         for task in ("words", "more"):
             of_seed = {
                 arm.mode: each for arm, each in found.arms if (arm.seed, arm.task) == (seed, task) and each
             }
             search = _solver_calls(of_seed["sequential"])
+            assert any(each.parent_id != SEED.id for each in of_seed["tree"].candidates)
+            assert _solver_calls(of_seed["tree"]) <= search + 16
             for mode in ("independent", "best-of-n"):
                 assert any(each.attempt.considered for each in of_seed[mode].candidates)
                 assert _solver_calls(of_seed[mode]) <= search + 16  # at most the last candidate went beyond
@@ -74,7 +76,7 @@ def _solver_calls(episode: Any) -> int:
 
 
 async def test_the_modes_differ_as_their_names_say(tmp_path: Path) -> None:
-    _, found = await compared(tmp_path, Terms(seeds=1, plan=PLAN))
+    _, found = await compared(tmp_path, Terms(seeds=1, plan=PLAN, modes=list(MODES)))
     arms = {arm.mode: each for arm, each in found.arms if each}
     best = arms["best-of-n"]
     assert best.best is not None and best.oracle is not None
@@ -91,7 +93,7 @@ async def test_the_modes_differ_as_their_names_say(tmp_path: Path) -> None:
         assert independent.attempt.harness_id == chosen_from.attempt.harness_id
     assert {method.name for method in found.methods} == {"seed program", *MODES, ORACLE}
     assert not any(ORACLE in (each.first, each.second) for each in found.contrasts)
-    assert len(found.contrasts) == 10
+    assert len(found.contrasts) == 15
     paid = {row[0]: row[5] for row in methods(found).figures[0].table.rows}
     later = dict.fromkeys((*MODES[1:], ORACLE), "cached")
     assert paid == {"seed program": None, "sequential": "0.0000", **later}

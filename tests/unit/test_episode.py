@@ -214,3 +214,19 @@ async def test_what_the_observer_hears_is_what_the_history_holds(tmp_path: Path)
     trials = place.store.trials(run, with_calls=True)
     assert sum(isinstance(each, TrialDone) for each in heard) == len(trials)
     place.store.close()
+
+
+async def test_a_tree_revises_a_program_that_the_test_refused_and_the_chain_does_not(tmp_path: Path) -> None:
+    chain = await adapted(tmp_path / "chain", at_least(2), rounds=4)
+    assert chain.best.harness_id == SEED.id
+    found = await adapted(tmp_path / "tree", at_least(2), rounds=4, revise="tree")
+    assert set(found.best.test.values()) == {1.0}
+    first, second = found.rounds[:2]
+    assert first.parent_id == SEED.id and first.accepted is None
+    assert second.parent_id == first.attempts[0].harness_id and second.accepted is not None
+    place = opened(tmp_path / "tree", guesser(0.0))
+    shown = [each.history for each in place.store.contexts(found.run_id) if each.history]
+    plan = history(place.store, found.run_id).start
+    place.store.close()
+    assert [(each.round, each.accepted) for each in shown[0]] == [(1, True)]
+    assert plan is not None and plan.plan["revise"] == "tree"

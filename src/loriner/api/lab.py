@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypedDict, TypeVar, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from loriner import config
 from loriner.api.cage import Ran, run_program
 from loriner.api.given import Given, Program, Solver, Writer
 from loriner.api.results import Compared, Run, as_run
 from loriner.concurrency import Door, opened
-from loriner.config import Mode, Settings, Sink
+from loriner.config import Mode, Revise, Settings, Sink
 from loriner.errors import ConfigError
 from loriner.events import Observer, silent
 from loriner.models.meter import Allowance, Budget, Unit
@@ -76,7 +76,7 @@ class Trying(Running, total=False):
 class Searching(Trying, total=False):
     """How a search goes; what is left out is as in docs/configuration.md."""
 
-    revise: Literal["current", "seed"]
+    revise: Revise
     oracle: bool
     allowance: Allowance
 

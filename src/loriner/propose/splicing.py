@@ -11,7 +11,7 @@ import ast
 import re
 from collections.abc import Sequence
 
-from loriner.harness.contract import program_tree
+from loriner.harness.contract import parsed_tree
 
 
 def before_solve(source: str, code: str, first: str) -> str:
@@ -58,7 +58,7 @@ def wrapped(source: str, inner: str, code: str) -> str | None:
 
 def with_import(source: str, line: str) -> str:
     """The program with an import after its docstring and its other imports."""
-    body = program_tree(source).body
+    body = parsed_tree(source).body
     heads = [n for n in body if isinstance(n, (ast.Import, ast.ImportFrom)) or _is_text(n)]
     at = heads[-1].end_lineno or 0 if heads and heads[0] is body[0] else 0
     for node in body:
@@ -101,7 +101,7 @@ def with_parts(source: str, parts: Sequence[str]) -> str:
 
 def _defined(source: str) -> set[str]:
     """The names that the program's own top-level statements define."""
-    body = program_tree(source).body
+    body = parsed_tree(source).body
     assigned = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
     named = {node.name for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     return named | {node.id for node in assigned if isinstance(node, ast.Name)}
@@ -114,19 +114,19 @@ def with_tool(source: str, tool: str) -> str:
 
 def functions(source: str) -> set[str]:
     """The names of all functions of the program."""
-    return {node.name for node in ast.walk(program_tree(source)) if isinstance(node, ast.FunctionDef)}
+    return {node.name for node in ast.walk(parsed_tree(source)) if isinstance(node, ast.FunctionDef)}
 
 
 def imported(source: str) -> set[str]:
     """The names that imports outside of functions and classes give."""
-    body = [n for n in program_tree(source).body if not isinstance(n, (ast.FunctionDef, ast.ClassDef))]
+    body = [n for n in parsed_tree(source).body if not isinstance(n, (ast.FunctionDef, ast.ClassDef))]
     found = [each for node in body for each in ast.walk(node)]
     imports = [each for each in found if isinstance(each, (ast.Import, ast.ImportFrom))]
     return {alias.asname or alias.name for each in imports for alias in each.names}
 
 
 def _solve(source: str) -> ast.FunctionDef:
-    return next(n for n in program_tree(source).body if isinstance(n, ast.FunctionDef) and n.name == "solve")
+    return next(n for n in parsed_tree(source).body if isinstance(n, ast.FunctionDef) and n.name == "solve")
 
 
 def _with_body_below(source: str) -> str:

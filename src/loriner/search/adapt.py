@@ -30,6 +30,7 @@ from loriner.search.memory import memorised
 from loriner.search.record import Record, past
 from loriner.search.reserve import for_sealed
 from loriner.search.selection import Selection
+from loriner.search.tree import Tree
 from loriner.store.registry import Registry
 from loriner.tasks.base import Split, Task
 
@@ -71,6 +72,7 @@ class _Episode:
     grading: Grading = field(init=False)
     selection: Selection = field(init=False)
     history: list[PastRevision] = field(init=False, default_factory=list)
+    tree: Tree = field(init=False)
     candidates: list[Harness] = field(init=False, default_factory=list)
     """Those that were considered."""
     seen: dict[tuple[str, tuple[str, ...]], Evaluation] = field(init=False, default_factory=dict)
@@ -85,6 +87,7 @@ class _Episode:
         self.feedback = task.questions("feedback")
         self.grade = task.questions("grade")[: plan.grade]
         self.test = task.questions("test")[: plan.test] if plan.test else []
+        self.tree = Tree.of(self.seed)
         self.record = Record(task.name, self.proposer.name, self.lab, self.registry)
         self.windows = Windows(self.feedback, plan.feedback)
         self.draws = Draws(self.lab, self.proposer, self._memorised)
@@ -171,18 +174,30 @@ class _Episode:
         return End(reason="rounds")
 
     async def _context(self, number: int) -> Context:
-        from_seed = self.plan.revise == "seed"
-        parent = self.seed if from_seed else self.selection.current
-        if from_seed:
-            self.windows.at = 0  # all rounds then share one context
+        parent, history = self._parent()
         feedback = await self.windows.trials(partial(self._trials, "feedback", parent))
         brief = brief_of(self.task.name, self.task.description, self.task.tools)
-        history = () if from_seed else self.history
         context = make_context(
             brief, parent, feedback, self.feedback, round=number, history=history, known=self.diagnosed
         )
         self.diagnosed.update((id(each.trial), each) for each in context.feedback)
         return context
+
+    def _parent(self) -> tuple[Harness, Sequence[PastRevision]]:
+        """The program that the next round revises, with the history that its proposer is shown."""
+        match self.plan.revise:
+            case "seed":
+                self.windows.at = 0  # all rounds then share one context
+                return self.seed, ()
+            case "tree":
+                node = self.tree.pick(self._standing)
+                return node.harness, node.history
+            case _:
+                return self.selection.current, self.history
+
+    def _standing(self, harness: Harness) -> float:
+        """The mean of a program on the grade questions that the seed was asked too."""
+        return self.grading.mean_beside(harness.id, self.seed.id) or 0.0
 
     async def _hopeless(self, context: Context) -> End | None:
         """The end of a search that cannot accept anything any more.
@@ -204,10 +219,13 @@ class _Episode:
         return End(reason="nothing can be accepted any more", why=why)
 
     def _keep(self, made: Round, drawn: Sequence[Drawn]) -> None:
+        self.tree.revised(made.parent_id)
         for attempt, each in zip(made.attempts, drawn, strict=True):
             self.history.append(past(attempt, each.rollout, made.number))
-            if attempt.considered and each.rollout.candidate is not None:
-                self.candidates.append(each.rollout.candidate)
+            candidate = each.rollout.candidate if attempt.considered else None
+            if candidate is not None:
+                self.candidates.append(candidate)
+            self.tree.add(made.parent_id, self.history[-1], candidate)
         self.record.round(made)
 
     async def _end(self, ending: Ending) -> None:

@@ -48,9 +48,9 @@ class Plan(SearchSettings):
     @property
     def mode(self) -> str:
         """Its name in reports."""
-        if self.revise == "current":
-            return "sequential"
-        return "best-of-n" if self.oracle else "independent"
+        if self.revise == "seed":
+            return "best-of-n" if self.oracle else "independent"
+        return "tree" if self.revise == "tree" else "sequential"
 
 
 def planned(fields: Mapping[str, Any]) -> Plan:

@@ -51,6 +51,13 @@ class Selection:
     faults: dict[tuple[str, int], Counter[Fault]] = field(default_factory=dict)
     """Of the grade trials of a program, by its id and their number."""
     leads: Leads = field(default_factory=lambda: Leads(("", 0)))
+    versions: set[str] = field(init=False)
+    """Ids of the seed and of what was accepted: the registry has these."""
+    parents: dict[str, Harness] = field(default_factory=dict)
+    """The program that a candidate revised, by the candidate's id."""
+
+    def __post_init__(self) -> None:
+        self.versions = {self.current.id}
 
     async def round(self, number: int, parent: Harness, drawn: Sequence[Drawn]) -> Round:
         """What became of the completions of a round; an accepted program is now the current one."""
@@ -60,6 +67,8 @@ class Selection:
         judged = await self.grading.contest(before, entrants)
         attempts = []
         for each, within in zip(drawn, inside, strict=True):
+            if each.new is not None:
+                self.parents.setdefault(each.new.id, parent)
             verdict = judged.verdict if judged is not None and each.new == judged.leader else None
             attempts.append(self._attempt(each, before, within, verdict))
             if verdict is not None:
@@ -139,14 +148,22 @@ class Selection:
             return Decision(False, f"not considered: {words}")
         return Decision(verdict.state == "accept", verdict.reason)
 
+    def _version_behind(self, harness: Harness) -> Harness:
+        """The program itself, or, where it was refused, the last version on the way to it."""
+        while harness.id not in self.versions:
+            harness = self.parents[harness.id]
+        return harness
+
     def _settle(self, rollout: Rollout, attempt: Attempt, number: int, parent: Harness) -> None:
         """Makes an accepted leader the current program, and remembers one that was not."""
         candidate = rollout.candidate
         assert candidate is not None
+        parent = self._version_behind(parent)
         score = self.grading.mean_beside(parent.id, candidate.id)
         origin = Origin(number, parent, score, self.graded(parent).faults, rollout)
         if attempt.accepted:
             self.current = candidate
+            self.versions.add(candidate.id)
             self.record.version(self.graded(candidate), origin)
         else:
             self.refused[candidate.id] = origin, attempt.reason

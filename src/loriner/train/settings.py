@@ -40,6 +40,8 @@ class ContextsTable(Table):
     max_prompt_tokens: int = Field(default=4096, ge=512)
     tree_depth: int = Field(default=3, ge=0)
     """Contexts from trees: the revisions that a program has at most."""
+    tree_gain: float = Field(default=0.0, ge=0, le=1)
+    """Contexts from trees: what the best revision gained, at least; else little is learnt."""
     held_out: tuple[str, ...] = ()
     """Families for validation: no training context and no row of SFT is of them."""
     n_validation: int = Field(default=24, ge=1)

@@ -17,15 +17,16 @@ from loriner.train.tree_lessons import LessonPlan, told
 from loriner.train.trees import Node, past
 
 
-def states(nodes: Sequence[Node], plan: LessonPlan, *, depth: int) -> list[State]:
+def states(nodes: Sequence[Node], plan: LessonPlan, *, depth: int, gain: float = 0.0) -> list[State]:
     """The programs of the trees that had at most `depth` revisions, with their histories: those that were
     revised, and the best revision of each where it is better and was not revised itself. Programs that are
-    right on every question are left out: nothing can be gained on them.
+    right on every question are left out, and those whose best revision gained less than `gain`: nothing can
+    be gained on them, as far as the trees know.
     """
     by_context = {node.context.id: node for node in nodes}
     found: dict[tuple[str, str], State] = {}
     for node in nodes:
-        if len(node.path) <= depth and not _perfect([node.scores[each] for each in node.chosen_on]):
+        if len(node.path) <= depth and _open(node, gain):
             history = told(node, by_context, plan).history
             found[node.context.task, node.context.harness.id] = State(
                 task=node.context.task, harness=node.context.harness, history=history
@@ -58,6 +59,13 @@ def replayed(
         each for each in states if len(tried_before(lab, tasks[each.task], each.harness)) >= plan.feedback
     ]
     return whole, replace(plan, pool=plan.feedback)
+
+
+def _open(node: Node, gain: float) -> bool:
+    """Whether something can be gained on the node's program, as far as is known."""
+    if _perfect([node.scores[each] for each in node.chosen_on]):
+        return False
+    return not node.finished or node.gain(node.finished[0], node.chosen_on) >= gain
 
 
 def _next(node: Node, by_context: Mapping[str, Node], plan: LessonPlan) -> State | None:

@@ -341,7 +341,7 @@ def read_nodes(store: Store, run_ids: Sequence[str]) -> list[Node]:
         for event in store.events(run_id, EVENT):
             context = contexts[event.data["context"]]
             if context.task not in grades:
-                grades[context.task] = _grades(store, run_id, context.task)
+                grades[context.task] = grade_scores(store, run_id, context.task)
             node = _from_event(store, run_id, context, event.data, grades[context.task])
             found.setdefault(context.id, node)
     return list(found.values())
@@ -384,7 +384,7 @@ def _from_event(
     )
 
 
-def _grades(store: Store, run_id: str, task: str) -> dict[str, dict[str, float]]:
+def grade_scores(store: Store, run_id: str, task: str) -> dict[str, dict[str, float]]:
     """The scores of a task's grade trials, by program and question."""
     found: dict[str, dict[str, float]] = {}
     for trial in store.trials(run_id, task=task, purpose="grade"):

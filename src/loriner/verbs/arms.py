@@ -1,8 +1,9 @@
 """The same task searched in several ways for the same price: what a sequence of revisions is worth.
 
 Each arm (task, mode, seed) is a run of its own below the comparison's run. The modes are settings of one
-loop: `sequential` revises the current version; `independent` always the seed; `best-of-n` too, and takes the
-plain best on the grade questions (for the record, also the best on the test questions). `sampling` searches
+loop: `sequential` revises the current version, `tree` the scored program that promises most; `independent`
+always the seed; `best-of-n` too, and takes the plain best on the grade questions (for the record, also the
+best on the test questions). `sampling` searches
 nothing: it spends as much on samples of the seed program and lets them vote. A comparison that was stopped
 walks again; what is in the store costs nothing.
 """
@@ -160,8 +161,8 @@ class _Contest:
 
     def _plan(self, mode: Mode, allowance: Allowance | None, reference: Adaptation | None) -> Plan:
         plan = self.terms.plan.model_copy(update={"allowance": allowance})
-        if mode == "sequential":
-            return plan
+        if mode in ("sequential", "tree"):
+            return plan.model_copy(update={"revise": "tree"}) if mode == "tree" else plan
         rounds = MOST_ROUNDS * plan.rounds
         found = plan.model_copy(update={"revise": "seed", "rounds": rounds})
         if mode == "best-of-n":

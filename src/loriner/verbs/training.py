@@ -73,7 +73,10 @@ async def _of_trees(here: Laboratory, config: TrainConfig, runs: Sequence[str]) 
     nodes = read_nodes(store, [store.run(each).id for each in runs])
     known = [each for each in nodes if each.context.task in here.tasks]
     await tree_contexts.take_over(here.evaluator, here.tasks, known)
-    return tree_contexts.states(known, tree_lessons.plan_of(config), depth=config.contexts.tree_depth)
+    table = config.contexts
+    return tree_contexts.states(
+        known, tree_lessons.plan_of(config), depth=table.tree_depth, gain=table.tree_gain
+    )
 
 
 async def _frozen(here: Laboratory, starts: Sequence[State], plan: DrawPlan, file: Path) -> dict[str, Any]:
