@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import errno
+import io
+import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from loriner.cli.globals import hoisted, verb
 from loriner.errors import ConfigError, Interrupted, LorinerError, StoreError
@@ -24,33 +27,64 @@ def main(arguments: list[str] | None = None) -> int:
     given = hoisted(sys.argv[1:] if arguments is None else arguments)
     if threading.current_thread() is threading.main_thread():  # being told to end is as good as Ctrl-C
         signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    asked = verb(given)
-    return exit_code(lambda: app_for(asked)(args=given, prog_name="loriner"), begins_run=asked in _BEGIN_RUNS)
+    os.umask(os.umask(0) | 0o002)  # what others may write, they can have us run
+    _write_whatever_comes()
+    asked, json = verb(given), "--json" in given
+    command = partial(app_for(asked), args=given, prog_name="loriner")
+    return exit_code(command, begins_run=asked in _BEGIN_RUNS, json=json)
 
 
-def exit_code(command: Callable[[], object], *, begins_run: bool = False) -> int:
-    """Runs a command, says what stopped it, and returns its exit code. `begins_run`: it makes a run."""
+def _write_whatever_comes() -> None:
+    """Lets the streams spell what their encoding lacks: a command must not fail over its last line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def exit_code(command: Callable[[], object], *, begins_run: bool = False, json: bool = False) -> int:
+    """Runs a command, says what stopped it, and returns its exit code.
+
+    `begins_run`: the command makes a run; `json`: an error is a document on stdout too.
+    """
+    told = _told_as_document if json else _told
     try:
         command()
     except LorinerError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
+        return told(type(error).__name__, str(error), error.exit_code)
     except BrokenPipeError:
         sys.stderr.close()
     except OSError as error:
         if error.filename is None:
             raise
-        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
-        return StoreError.exit_code if error.errno in _FULL else ConfigError.exit_code
+        kind = StoreError if error.errno in _FULL else ConfigError
+        return told(kind.__name__, f"{error.filename}: {error.strerror}", kind.exit_code)
     except KeyboardInterrupt as stop:
         return _interrupted(stop, begins_run)
     except SystemExit as done:
         if done.code == _INTERRUPTED:
             return _interrupted(done, begins_run)
+        if json and (usage := getattr(done.__context__, "format_message", None)) is not None:
+            _document("UsageError", usage(), ConfigError.exit_code)  # its words are on stderr already
         return done.code if isinstance(done.code, int) else int(bool(done.code))
     except _cancelled() as stop:  # an interrupt that asyncio did not turn back into one
         return _interrupted(stop, begins_run)
     return 0
+
+
+def _told(kind: str, message: str, code: int) -> int:
+    print(f"error: {message}", file=sys.stderr)
+    return code
+
+
+def _told_as_document(kind: str, message: str, code: int) -> int:
+    _document(kind, message, code)
+    return _told(kind, message, code)
+
+
+def _document(kind: str, message: str, code: int) -> None:
+    from loriner.cli import documents
+
+    documents.emit({"error": {"kind": kind, "message": message, "exit_code": code}})
 
 
 def _cancelled() -> type[BaseException]:

@@ -108,7 +108,6 @@ def _print(given: Globals, settings: Settings, episode: Adaptation) -> None:
         render.adaptation(episode, settings.adapt.solver or "", spent)
     if (stop := episode.stopped).reason == "budget":
         missing = f" Not scored: {'; '.join(stop.missing)}." if stop.missing else ""
-        raise BudgetReached(
-            f"{stop.why}.{missing} "
-            f"To go on: loriner adapt --resume {episode.run_id}, with a larger cap or none"
-        )
+        further = f"To go on: loriner adapt --resume {episode.run_id}, with a larger cap or none"
+        typer.echo(f"error: {stop.why}.{missing} {further}", err=True)
+        raise typer.Exit(BudgetReached.exit_code)  # the document is out: an error would be a second one

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import typer
@@ -19,7 +20,8 @@ from loriner.verbs.propose import Proposals
 
 def emit(document: Any) -> None:
     """Prints one JSON document on stdout."""
-    typer.echo(json.dumps(document, ensure_ascii=False, indent=2))
+    spelt = not (sys.stdout.encoding or "").lower().startswith("utf")
+    typer.echo(json.dumps(document, ensure_ascii=spelt, indent=2))
 
 
 def trial(each: Trial) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from loriner.models.meter import Meter, MeteredModel
 from loriner.models.named import context_of, open_model
 from loriner.models.own import OwnModel
 from loriner.models.recorded import Record, RecordedModel
+from loriner.open_files import raise_limit, trials_at_once
 from loriner.propose.catalogue import catalogue_proposer
 from loriner.propose.llm import Asking, llm_proposer
 from loriner.propose.prompt import Shown
@@ -235,7 +236,7 @@ class Workspace:
             run_id=run_id,
             seed=self.settings.seed,
             limits=self.settings.limits,
-            concurrency=self.settings.concurrency,
+            concurrency=min(self.settings.concurrency, trials_at_once()),
             observe=observe,
             meter=self.meter,
         )
@@ -249,6 +250,10 @@ async def workspace(settings: Settings) -> AsyncIterator[Workspace]:
         RuntimeUnavailable: no sandbox can run here.
         StoreError: the store or the registry is damaged.
     """
+    raise_limit()
+    if (most := trials_at_once()) < settings.concurrency:
+        few = f"{most} trials run at once, not {settings.concurrency}: this process may open few files"
+        logger.warning(f"note: {few} (ulimit -n)")
     store = Store.open(settings.home)
     runtime = LocalRuntime(settings.isolation)
     opened = Workspace(settings, store, Registry.open(settings.home), runtime, Meter(settings.budget))
