@@ -22,6 +22,7 @@ from yarl import URL
 from loriner.errors import ConfigError, ModelRefused, ModelUnavailable, PromptRefused
 from loriner.models.base import ModelReply, ModelRequest
 from loriner.models.bill import Bill
+from loriner.models.fields import Fields, cut
 from loriner.models.limit import AdaptiveLimit, Pace
 from loriner.models.prices import Price
 from loriner.models.reply import Attempt, Failed, read_refusal, read_reply, retry_after_s
@@ -73,6 +74,7 @@ class ChatModel:
         self._price = price
         self._timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=min(10.0, timeout_s))
         self._extra = dict(extra_body or {})
+        self._fields = Fields(f"{self._base_url} ({model})", self._extra)
         self.limit = AdaptiveLimit()
         """How many requests may be in flight; it follows the endpoint."""
         self._session: aiohttp.ClientSession | None = None
@@ -91,10 +93,11 @@ class ChatModel:
         started, bill = time.perf_counter(), Bill(self._price)
         attempt = await self._persist(request, bill)
         if isinstance(attempt, Failed):
-            raise self._error(attempt, bill)
+            raise self._error(attempt, request, bill)
+        text = cut(attempt.text, request.stop)
         return ModelReply(
-            text=attempt.text,
-            finish_reason=attempt.finish_reason,
+            text=text,
+            finish_reason=attempt.finish_reason if text == attempt.text else "stop",
             seconds=time.perf_counter() - started,
             usage=attempt.usage,
             **bill.facts(),
@@ -106,41 +109,43 @@ class ChatModel:
         if session is not None:
             await session.close()
 
-    def _body(self, request: ModelRequest) -> bytes:
-        body: dict[str, Any] = {
-            "model": self._model,
-            "messages": [{"role": m.role, "content": m.content} for m in request.messages],
-            "temperature": request.temperature,
-            "max_tokens": request.max_tokens,
-            "seed": request.seed,
-        }
-        if request.stop:
-            body["stop"] = list(request.stop)
+    def _body(self, request: ModelRequest, fields: Mapping[str, Any]) -> bytes:
+        messages = [{"role": m.role, "content": m.content} for m in request.messages]
+        body = {"model": self._model, "messages": messages, **fields, **self._extra}
         try:
-            return json.dumps(body | self._extra, ensure_ascii=False).encode()
+            return json.dumps(body, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
             raise PromptRefused(f"the prompt is not valid Unicode: {error}") from error
 
     async def _persist(self, request: ModelRequest, bill: Bill) -> Attempt:
         """The first try that brings a reply or a final refusal, else the last one; all are on the bill."""
-        body = self._body(request)
         for n_tries in range(1, _TRIES + 1):
-            attempt = await self._try(body)
-            bill.add(request, attempt)
+            attempt = await self._adapted(request, bill)
             if not isinstance(attempt, Failed) or not attempt.worth_retrying or n_tries == _TRIES:
                 break
             await asyncio.sleep(_pause_s(n_tries, attempt))
         return attempt
 
-    async def _try(self, body: bytes) -> Attempt:
-        """One request, in its place among those in flight."""
+    async def _adapted(self, request: ModelRequest, bill: Bill) -> Attempt:
+        """One try, sent again for each field that the endpoint turns out not to take."""
+        while True:
+            attempt, fields = await self._try(request)
+            bill.add(request, attempt)
+            if not isinstance(attempt, Failed) or not self._fields.learn(attempt, request, fields):
+                return attempt
+
+    async def _try(self, request: ModelRequest) -> tuple[Attempt, Mapping[str, Any]]:
+        """One request, in its place among those in flight, and the fields that were sent: those that the
+        endpoint is known to take once the place is free.
+        """
         key = self._key()
         era = await self.limit.acquire()
         pace = Pace.UNKNOWN
         try:
-            attempt = await self._send(body, key)
+            fields = self._fields.of(request)
+            attempt = await self._send(self._body(request, fields), key)
             pace = _pace(attempt)
-            return attempt
+            return attempt, fields
         finally:
             self.limit.release(era, pace)
 
@@ -186,7 +191,7 @@ class ChatModel:
             )
         return key
 
-    def _error(self, failed: Failed, bill: Bill) -> ModelRefused | ModelUnavailable:
+    def _error(self, failed: Failed, request: ModelRequest, bill: Bill) -> ModelRefused | ModelUnavailable:
         """The exception for the last failed try, in words."""
         found = f"status {failed.status}, {failed.message}" if failed.status else failed.message
         if failed.worth_retrying:
@@ -196,7 +201,7 @@ class ChatModel:
                 **bill.facts(),
             )
         message = f"{self._base_url} refused a request to {self._model}: {found}"
-        if _of_the_prompt(failed):
+        if _of_the_prompt(failed) or self._fields.chosen(failed, request):
             return PromptRefused(message, **bill.facts())
         return ModelRefused(". ".join(filter(None, (message, self._hint(failed)))), **bill.facts())
 

@@ -30,6 +30,8 @@ class Failed:
     """Another try would end in the same way, whatever the status says."""
     code: str = ""
     """What the endpoint calls the error, such as `content_filter`."""
+    param: str = ""
+    """The field of the request that the error is about, where the endpoint says so."""
     usage: Mapping[str, Any] = field(default_factory=dict)
     """What was billed all the same."""
 
@@ -93,11 +95,14 @@ def read_reply(payload: bytes) -> Attempt:
 def read_refusal(status: int, payload: bytes, wait_s: float | None = None) -> Failed:
     """What the body of another status says."""
     body = _json(payload)
+    error = (body.get("error") or body) if isinstance(body, dict) else None
+    param = error.get("param") if isinstance(error, dict) else None
     return Failed(
         status,
         error_text(payload),
         wait_s,
-        code=_code(body.get("error") or body) if isinstance(body, dict) else "",
+        code=_code(error),
+        param=param if isinstance(param, str) else "",
         usage=_usage(body),
     )
 
