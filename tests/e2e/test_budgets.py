@@ -75,7 +75,7 @@ def test_a_capped_run_is_one_document(loriner: Command, asked: list[str]) -> Non
     assert [document[name]["test"]["n"] for name in ("seed", "best")] == [10, 10]
     assert done.stderr.count("error: ") == 1
     refused = loriner(*asked, "--json", "--max-calls", "55")
-    assert (refused.returncode, refused.stdout) == (2, "")
+    assert (refused.returncode, json.loads(refused.stdout)["error"]["exit_code"]) == (2, 2)
     assert (
         refused.stderr.startswith("error: --max-calls 55 fits no revision") and "56 or more" in refused.stderr
     )

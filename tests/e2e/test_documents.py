@@ -52,5 +52,5 @@ def test_stdout_is_one_document(loriner: Command, commit: str, line: str, keys: 
 
 def test_what_has_no_document_says_where_one_is(loriner: Command, commit: str) -> None:
     done = loriner("--json", "runs", "watch")
-    assert done.returncode == 2 and done.stdout == ""
-    assert "loriner runs show RUN --json" in done.stderr
+    assert done.returncode == 2 and "loriner runs show RUN --json" in done.stderr
+    assert json.loads(done.stdout)["error"]["kind"] == "ConfigError"

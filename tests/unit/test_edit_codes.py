@@ -5,6 +5,7 @@ import json
 import pytest
 
 from loriner.errors import EditError
+from loriner.harness.blocks import REPLACE, SEARCH
 from loriner.harness.contract import canonical
 from loriner.harness.edits import STAGE_OF, apply_completion, format_revision, parse, revise
 from loriner.harness.messages import MAX_EDIT_CHARS, MAX_EDITS_TOLD
@@ -295,6 +296,8 @@ def test_a_long_note_is_shortened():
         (block("import re", "import os").replace("REPLACE", "REPLACE done") * 2, "marker_sequence", ">"),
         ("<<<<<<< SEARCH\nimport re\n=======\nx\n>>>>>>> REPLACE.", "truncated_block", ">"),
         ("<<<<<<< SEARCH now\nimport re\n=======\nx\n>>>>>>> REPLACE", "marker_sequence", "<"),
+        ("<<<<<<< SEARCH now\nimport re\n=======\nx\n>>>>>>> REPLACE.", "no_edit_block", "<"),
+        ("<<<<<<< SEARCH\nimport re\n========\nx\n>>>>>>> REPLACE\n", "marker_sequence", "="),
     ],
 )
 def test_a_marker_with_text_behind_it_is_named_and_never_to_be_escaped(completion, code, line):
@@ -304,3 +307,29 @@ def test_a_marker_with_text_behind_it_is_named_and_never_to_be_escaped(completio
     assert f"The line '{line * 7}" in str(caught.value)
     assert "stands alone on its line" in str(caught.value)
     assert "write it as" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("completion", "advice"),
+    [
+        (f"{SEARCH}\nimport re =======\nx = 1\n{REPLACE}\n", "The line 'import re =======' is no marker"),
+        (f"{SEARCH}\nimport re\n  =======\nx = 1\n{REPLACE}\n", "The line '  =======' is no marker"),
+        (f"{SEARCH}\nimport re\n=====\nx = 1\n{REPLACE}\n", "The line '=====' is no marker"),
+        (f"{SEARCH}\nimport re\n=====\nx = 1\n{SEARCH}\n", "The line '=====' is no marker"),
+        (f"{SEARCH}\nimport re\nx = 1\n{REPLACE}\n", "Write '=======' on a line of its own between"),
+        (f"{SEARCH}\nimport re\n=======\nx = 1\n{SEARCH}\n", "Close each block with '>>>>>>> REPLACE'"),
+        (f"{SEARCH}\nimport re\n=======\nx = 1 >>>>>>>\n{SEARCH}\n", "The line 'x = 1 >>>>>>>' is no marker"),
+        (f"  {SEARCH}\nimport re\n=======\nx = 1\n  {REPLACE}\n", "The line '  <<<<<<< SEARCH' is no marker"),
+    ],
+)
+def test_the_advice_mends_the_edit_and_never_hides_a_marker_that_was_right(completion, advice):
+    with pytest.raises(EditError) as caught:
+        parse(completion)
+    assert advice in str(caught.value)
+    assert "write it as" not in str(caught.value)
+
+
+def test_only_a_second_divider_may_be_a_line_of_the_code():
+    with pytest.raises(EditError, match=r"belongs to the code, write it as \\=======") as caught:
+        parse(block(RETURN, f"    x = r'''\n=======\n'''\n{RETURN}"))
+    assert caught.value.code == "marker_sequence"

@@ -345,3 +345,50 @@ def test_a_wrong_folder_is_refused(tmp_path, toml, words):
 def test_a_folder_without_its_file(tmp_path):
     with pytest.raises(TaskError, match=r"cannot read .*task\.toml: No such file"):
         load_folder(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('{"id": "b", "question": "q", "answer": NaN}', "line 2: expected a JSON object; NaN is no JSON"),
+        ('{"id": "b", "question": "q", "answer": [-Infinity]}', "line 2: .*-Infinity is no JSON"),
+        ('{"id": "b", "question": "q", "answer": 1e999}', "line 2: .*1e999 is too large"),
+        ('{"id": "b", "question": "\\ud83d", "answer": "x"}', "line 2: .*half of a surrogate pair"),
+    ],
+)
+def test_json_that_only_python_reads_is_refused_with_its_place(tmp_path, line, words):
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(GOOD) + "\n" + line + "\n")
+    with pytest.raises(TaskError, match=words):
+        from_jsonl(path, equal)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (json.dumps([GOOD, GOOD], indent=1), "one JSON array of 2 items"),
+        (json.dumps([GOOD]), "one JSON array of 1 items"),
+        (json.dumps({"data": [GOOD]}, indent=1), "one JSON object over several lines"),
+        ("id,question,answer\n1,2+2?,4\n", "a table with commas .*loriner tasks new NAME --from FILE.csv"),
+        ('"question"\t"answer"\n2+2?\t4\n', "a table with tabs"),
+    ],
+)
+def test_a_file_of_another_shape_is_named_as_what_it_is(tmp_path, text, words):
+    path = tmp_path / "t.jsonl"
+    path.write_text(text)
+    with pytest.raises(TaskError, match=words):
+        from_jsonl(path, equal)
+
+
+async def test_a_scorer_cannot_change_the_items(tmp_path):
+    def spoils(item, answer):
+        right = item["answer"].pop("at")
+        item["question"] = ""
+        return float(str(right) == answer)
+
+    items = [{"id": i, "question": f"{i}?", "answer": {"at": i}} for i in range(40)]
+    task = from_jsonl(write(tmp_path / "t.jsonl", *items), spoils)
+    question = task.questions("test")[0]
+    scores = [(await task.score(question, question.id)).value for _ in range(3)]
+    assert scores == [1.0, 1.0, 1.0]
+    assert task.questions("test")[0] == question

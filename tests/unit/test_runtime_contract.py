@@ -125,9 +125,13 @@ async def test_a_misused_model_is_the_programs_crash_in_words(
     assert message in verdict.error
 
 
+RAW = "a\x1b[31mb\x00c\r\n"
+"""An answer that no screen should see, and that a scorer must."""
+
+
 @pytest.mark.parametrize(
     ("value", "answer"),
-    [("'text'", "text"), ("12", "12"), ("-0.5", "-0.5"), ("2.0", "2.0"), ("'a\\x1b[31mb\\x00c\\n'", "abc\n")],
+    [("'text'", "text"), ("12", "12"), ("-0.5", "-0.5"), ("2.0", "2.0"), (repr(RAW), RAW)],
 )
 async def test_answers_are_text_or_numbers_by_a_fixed_rule(
     runtime: LocalRuntime, value: str, answer: str

@@ -132,7 +132,8 @@ class Lab:
         record.
         """
         given, settings = self._asked(task, solver, proposer, **search)
-        earlier = Earlier(resume=resume, replay=replay)
+        harness = (settings.adapt.harness or "",) if "harness" in search else ()
+        earlier = Earlier(resume=resume, replay=replay, harnesses=harness, given={"adapt": search})
         settings = _as_begun(settings, earlier)
         return as_run(self._carried_out(adapting.adapt, settings, given, observe, earlier=earlier))
 

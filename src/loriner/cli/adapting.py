@@ -34,7 +34,7 @@ def adapt(
     from loriner.verbs.earlier import Earlier, as_begun
 
     harness = given.flags.get("adapt", {}).get("harness")
-    earlier = Earlier(resume=resume, replay=replay, harnesses=(harness,) if harness else ())
+    earlier = Earlier(resume=resume, replay=replay, harnesses=(harness,) if harness else (), given=given.told)
     settings = as_begun(settings, "adapt", earlier)
     if dry_run:
         print_estimate(given, asyncio.run(estimate(settings)))
@@ -108,7 +108,6 @@ def _print(given: Globals, settings: Settings, episode: Adaptation) -> None:
         render.adaptation(episode, settings.adapt.solver or "", spent)
     if (stop := episode.stopped).reason == "budget":
         missing = f" Not scored: {'; '.join(stop.missing)}." if stop.missing else ""
-        raise BudgetReached(
-            f"{stop.why}.{missing} "
-            f"To go on: loriner adapt --resume {episode.run_id}, with a larger cap or none"
-        )
+        further = f"To go on: loriner adapt --resume {episode.run_id}, with a larger cap or none"
+        typer.echo(f"error: {stop.why}.{missing} {further}", err=True)
+        raise typer.Exit(BudgetReached.exit_code)  # the document is out: an error would be a second one

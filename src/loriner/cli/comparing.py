@@ -30,7 +30,8 @@ def compare(
     from loriner.verbs.compare import estimate
     from loriner.verbs.earlier import Earlier, as_begun
 
-    earlier = Earlier(resume=resume)
+    harness = given.flags.get("adapt", {}).get("harness")
+    earlier = Earlier(resume=resume, harnesses=(harness,) if harness else (), given=given.told)
     settings = as_begun(settings, "compare", earlier)
     if dry_run:
         print_estimate(given, asyncio.run(estimate(settings)))

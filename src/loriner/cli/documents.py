@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import typer
@@ -19,7 +20,8 @@ from loriner.verbs.propose import Proposals
 
 def emit(document: Any) -> None:
     """Prints one JSON document on stdout."""
-    typer.echo(json.dumps(document, ensure_ascii=False, indent=2))
+    spelt = not (sys.stdout.encoding or "").lower().startswith("utf")
+    typer.echo(json.dumps(document, ensure_ascii=spelt, indent=2))
 
 
 def trial(each: Trial) -> dict[str, Any]:
@@ -43,6 +45,7 @@ def proposals(found: Proposals) -> dict[str, Any]:
             {
                 "code": each.failure.code if each.failure else None,
                 "message": each.failure.message if each.failure else None,
+                "reply": each.completion if each.failure else None,
                 "harness": each.candidate.id if each.candidate else None,
                 "source": each.candidate.source if each.candidate else None,
             }
@@ -96,6 +99,7 @@ def rollout(each: Rollout) -> dict[str, Any]:
         "index": each.index,
         "code": each.failure.code if each.failure else None,
         "message": each.failure.message if each.failure else None,
+        "reply": each.completion if each.failure else None,
         "harness": each.candidate.id if each.candidate else None,
     }
 

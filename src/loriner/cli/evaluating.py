@@ -36,7 +36,7 @@ def evaluate(
     from loriner.verbs.scoreboard import evaluate as verb
 
     harnesses = tuple(given.flags.get("evaluate", {}).get("harnesses", ()))
-    earlier = Earlier(resume=resume, replay=replay, harnesses=harnesses)
+    earlier = Earlier(resume=resume, replay=replay, harnesses=harnesses, given=given.told)
     settings = as_begun(settings, "evaluate", earlier)
     if dry_run:
         print_estimate(given, asyncio.run(estimate(settings)))

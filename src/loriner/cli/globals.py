@@ -72,6 +72,11 @@ class Globals:
         loaded = config.load(self.config, self.assignments)
         return config.changed(loaded, home=self.home, seed=self.seed, offline=self.offline, **flags)
 
+    @property
+    def told(self) -> Mapping[str, Any]:
+        """The settings that were given on the line, nested as in `loriner.toml`."""
+        return {**self.flags, **({} if self.seed is None else {"seed": self.seed})}
+
     @contextmanager
     def store(self) -> Iterator[Store]:
         """The store of the home directory, to be read, closed afterwards. Raises as `Store.existing`."""

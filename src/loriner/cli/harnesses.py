@@ -21,6 +21,22 @@ app = typer.Typer()
 VersionArgument = Annotated[str, typer.Argument(help="A version (id, tag, branch), library:NAME or a file.")]
 
 
+TaskArgument = Annotated[str, typer.Argument(help="A task's name, or its folder.")]
+
+
+def _task_name(task: str) -> str:
+    """The name of a task that is given by its folder; any other as it is.
+
+    Raises:
+        TaskError: the folder holds no task that can be read.
+    """
+    if not (Path(task) / "task.toml").is_file():
+        return task
+    from loriner.tasks.jsonl import load_folder
+
+    return load_folder(task).name
+
+
 def _harness(given: Globals, name: str) -> Harness:
     from loriner.verbs.workspace import find_harness, unrecorded
 
@@ -41,13 +57,13 @@ def _registry(given: Globals) -> Iterator[Registry]:
 
 
 @app.command()
-def log(context: typer.Context, task: Annotated[str, typer.Argument(help="A task's name.")]) -> None:
+def log(context: typer.Context, task: TaskArgument) -> None:
     """The versions of a task, newest first."""
     from loriner.cli import documents, render
 
     given: Globals = context.obj
     with _registry(given) as registry:
-        entries = registry.log(task)
+        entries = registry.log(task := _task_name(task))
     if given.json:
         documents.emit([each.as_json() for each in entries])
         return
@@ -97,7 +113,7 @@ def diff(context: typer.Context, old: VersionArgument, new: VersionArgument) -> 
 @app.command()
 def revert(
     context: typer.Context,
-    task: Annotated[str, typer.Argument(help="A task's name.")],
+    task: TaskArgument,
     version: Annotated[str, typer.Argument(help="The version to go back to.")],
 ) -> None:
     """Makes an earlier version the task's current one again, as a new commit."""
@@ -105,7 +121,7 @@ def revert(
 
     given: Globals = context.obj
     with _registry(given) as registry:
-        commit = registry.revert(task, version)
+        commit = registry.revert(task := _task_name(task), version)
     if given.json:
         documents.emit({"task": task, "commit": commit, "version": version})
     else:
@@ -113,13 +129,13 @@ def revert(
 
 
 @app.command()
-def take(context: typer.Context, task: Annotated[str, typer.Argument(help="A task's name.")]) -> None:
+def take(context: typer.Context, task: TaskArgument) -> None:
     """Makes the candidate that led and was not confirmed the best version of its task, on your word."""
     from loriner.cli import documents
 
     given: Globals = context.obj
     with _registry(given) as registry:
-        commit = registry.take(task)
+        commit = registry.take(task := _task_name(task))
     if given.json:
         documents.emit({"task": task, "commit": commit})
     else:
@@ -177,7 +193,8 @@ def bisect(
 
     given: Globals = context.obj
     with given.store() as store, _registry(given) as registry:
-        turn = find(store, registry, store.run(run).id, question, task=task)
+        name = None if task is None else _task_name(task)
+        turn = find(store, registry, store.run(run).id, question, task=name)
     wrong = turn.first_wrong.entry.sha if turn.first_wrong else None
     if given.json:
         steps = [

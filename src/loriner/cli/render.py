@@ -15,12 +15,15 @@ from rich.text import Text
 from loriner.events import Scores, Standing
 from loriner.models.base import Message
 from loriner.records import Harness, Rollout, Status, Trial, Usage
+from loriner.report.text import plain
 from loriner.search.history import Adaptation
 from loriner.search.remarks import remarks
 from loriner.statistics import Interval, interval
 from loriner.tasks.scorer import FAILURES
 
 BAR_WIDTH = 24
+_LONGEST = 100_000
+"""Characters of a cell."""
 
 
 def console() -> Console:
@@ -43,7 +46,7 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> 
 
 
 def _cell(value: Any) -> str:
-    return "-" if value is None else str(value)
+    return "-" if value is None else plain(str(value), _LONGEST)
 
 
 def interval_text(each: Interval) -> str:
@@ -163,7 +166,8 @@ def diff(old: str, new: str, old_name: str, new_name: str) -> None:
     lines = difflib.unified_diff(old.splitlines(), new.splitlines(), old_name, new_name, lineterm="")
     colours = {"+": "green", "-": "red", "@": "cyan"}
     for line in lines:
-        console().print(Text(line, style=colours.get(line[:1], "")), soft_wrap=True)
+        shown = Text(plain(line, _LONGEST), style=colours.get(line[:1], ""))
+        console().print(shown, soft_wrap=True)
 
 
 def next_steps(episode: Adaptation) -> None:
@@ -183,7 +187,7 @@ def prompt(messages: Sequence[Message]) -> None:
     """The prompt of a proposer, as it reads it."""
     for each in messages:
         console().print(Text(f"--- {each.role} ---", style="bold"))
-        console().print(Text(each.content), soft_wrap=True)
+        console().print(Text(plain(each.content, 10 * _LONGEST)), soft_wrap=True)
 
 
 def proposals(harness: Harness, rollouts: Sequence[Rollout]) -> None:
@@ -191,13 +195,18 @@ def proposals(harness: Harness, rollouts: Sequence[Rollout]) -> None:
     for each in rollouts:
         title = f"Candidate {each.index + 1}"
         if each.failure is not None or each.candidate is None:
-            message = each.failure.message if each.failure else ""
-            code = each.failure.code if each.failure else "none"
-            console().print(Text(f"{title}: refused: {code}\n{message}"), soft_wrap=True)
+            refused(title, each)
             continue
         words = _what("", each.revision.note if each.revision else "")
         console().print(Text(f"{title}: {words}"))
         diff(harness.source, each.candidate.source, harness.id[:12], each.candidate.id[:12])
+
+
+def refused(title: str, each: Rollout) -> None:
+    """A reply that made no candidate: why, and what it said; cut when it is long, `--json` has it whole."""
+    code, message = (each.failure.code, each.failure.message) if each.failure else ("none", "")
+    words = f"{title}: refused: {code}\n{message}\nThe reply was:\n{each.completion or '(nothing)'}"
+    console().print(Text(plain(words)), soft_wrap=True)
 
 
 def choices(found: Mapping[str, Mapping[str, Any]]) -> None:

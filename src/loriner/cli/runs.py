@@ -104,6 +104,9 @@ def show(
             for each in rollouts
         ],
     )
+    for each in rollouts:
+        if each.failure is not None:
+            render.refused(f"Candidate {each.index + 1} of {each.context_id}", each)
     render.table("Trials", ["harness", "status", "n", "mean score"], _by_status(trials))
 
 

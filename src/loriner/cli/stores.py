@@ -40,7 +40,10 @@ def check(
             or "whole: " + ", ".join(f"{n:,} {what}" for what, n in found.counts.items())
         )
     if found.problems:
-        raise StoreError("the store is damaged: restore it from a copy, or export what can be read")
+        typer.echo(
+            "error: the store is damaged: restore it from a copy, or export what can be read", err=True
+        )
+        raise typer.Exit(StoreError.exit_code)  # the problems are the document
 
 
 @app.command()

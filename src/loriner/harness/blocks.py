@@ -23,6 +23,12 @@ MAX_EDITS = 16
 MAX_NOTE_CHARS = 1_000
 
 _NEXT = {SEARCH: DIVIDER, DIVIDER: REPLACE, REPLACE: SEARCH}
+_MISSING = {
+    SEARCH: f"Start each block with {SEARCH!r} on a line of its own.",
+    DIVIDER: f"Write {DIVIDER!r} on a line of its own between the lines of the program and the new lines.",
+    REPLACE: f"Close each block with {REPLACE!r} on a line of its own.",
+}
+"""What to do where a marker is missing."""
 _STARTS = ("<<<<<<<", "=======", ">>>>>>>", "\\")
 _MARKED = rf"(?:{SEARCH}|{DIVIDER}|{REPLACE})[ \t]*$"
 _ESCAPED = re.compile(rf"\\+{_MARKED}")
@@ -99,7 +105,7 @@ def parse_blocks(text: str) -> Revision:
     if expected != SEARCH:
         raise _truncated(expected, len(edits) + 1, content)
     if not edits:
-        raise no_edit_block()
+        raise no_edit_block(_almost(noise, SEARCH))
     return Revision(edits=tuple(edits), note=_note(noise))
 
 
@@ -124,12 +130,13 @@ def require_text(lines: Iterable[str], number: int) -> None:
         )
 
 
-def no_edit_block() -> EditError:
-    """The error for a reply that holds no edit at all."""
+def no_edit_block(almost: str = "") -> EditError:
+    """The error for a reply that holds no edit at all; `almost` says which line is no marker, and why."""
     return EditError(
         "no_edit_block",
-        f"no_edit_block: the reply has no line {SEARCH!r}. Give the change as edit blocks: "
-        f"{SEARCH!r}, whole lines of the program, {DIVIDER!r}, the new lines, {REPLACE!r}.",
+        f"no_edit_block: the reply has no line {SEARCH!r}. {almost + ' ' if almost else ''}Give the "
+        f"change as edit blocks: {SEARCH!r}, whole lines of the program, {DIVIDER!r}, the new lines, "
+        f"{REPLACE!r}.",
     )
 
 
@@ -156,18 +163,19 @@ def _truncated(expected: str, number: int, content: Iterable[str]) -> EditError:
 
 
 def _almost(content: Iterable[str], marker: str) -> str:
-    """What keeps a line from being the marker that it begins like; empty where none does."""
-    line = next((line for line in content if line.startswith(marker)), "")
+    """What keeps a line from being the marker that stands on it; empty where none has one."""
+    sign = re.compile(rf"^[ \t]*{marker[0]}{{5,}}|{marker[0]}{{5,}}[ \t]*$")
+    line = next((line for line in content if sign.search(line)), "")
     return f"The line {line[:60]!r} is no marker: {marker!r} stands alone on its line." if line else ""
 
 
 def _unexpected(marker: str, expected: str, number: int, content: Iterable[str]) -> EditError:
-    otherwise = (
-        f"Start each block with {SEARCH!r} on a line of its own."
-        if expected == SEARCH
-        else f"If the line belongs to the code, write it as \\{marker}."
-    )
-    advice = _almost(content, expected) or otherwise
+    advice = _almost(content, expected) or _MISSING[expected]
+    if (marker, expected) == (
+        DIVIDER,
+        REPLACE,
+    ):  # else its own marker is missing: an escape would hide the rest
+        advice = _almost(content, expected) or f"If the line belongs to the code, write it as \\{marker}."
     return EditError(
         "marker_sequence",
         f"Edit {number} was not read: marker_sequence. Found {marker!r} where {expected!r} was expected. "

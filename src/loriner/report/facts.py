@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loriner.events import Attempt, End, Round, Scores, Standing, Start
-from loriner.records import Trial, Usage
+from loriner.records import Rollout, Trial, Usage
 from loriner.report.scores import interval_of
 from loriner.statistics import Interval, Paired, Plateau
 
@@ -80,6 +80,8 @@ class Episode:
     """Trials by how they ended."""
     invalid: Mapping[str, int]
     """Refused edits by code."""
+    refused: tuple[Rollout, ...]
+    """The replies that made no candidate."""
     slowest: tuple[Trial, ...]
     dearest: tuple[Trial, ...]
     n_samples: float

@@ -88,6 +88,7 @@ class _Reading:
             spent=self._spent(),
             statuses=Counter(str(trial.status) for trial in everything),
             invalid=Counter(each.attempt.code for each in candidates if each.attempt.code),
+            refused=tuple(each for each in self.rollouts.values() if each.failure is not None),
             slowest=_most(everything, lambda trial: trial.seconds),
             dearest=_most(everything, _price),
             n_samples=self._n_samples(),

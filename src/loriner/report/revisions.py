@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
+from loriner.records import Rollout
 from loriner.report.charts import Bar, Row, bars, intervals
 from loriner.report.diffs import diff
 from loriner.report.facts import SHORT, Candidate, Episode
@@ -156,8 +157,8 @@ def _shapes(made: Sequence[Candidate]) -> Markup:
     return part("table_alone.html", each=Table(caption="Change of each count", columns=columns, rows=rows))
 
 
-def invalid(candidates: Sequence[Candidate]) -> Section:
-    """Refused edits by code, with an example of each."""
+def invalid(candidates: Sequence[Candidate], refused: Sequence[Rollout] = ()) -> Section:
+    """Refused edits by code, with an example of each, and the replies that were refused."""
     by_code: dict[str, list[Candidate]] = {}
     for each in candidates:
         if each.attempt.code:
@@ -180,4 +181,12 @@ def invalid(candidates: Sequence[Candidate]) -> Section:
                 ),
             ),
         ),
+        folds=tuple(_reply(each) for each in refused[:N_DIFFS]),
     )
+
+
+def _reply(each: Rollout) -> Fold:
+    code, message = (each.failure.code, each.failure.message) if each.failure else ("", "")
+    texts = [("replied", plain(each.completion, 20_000) or "(nothing)"), ("refused", plain(message))]
+    title = f"Reply {each.index + 1} in context {each.context_id[:SHORT]}: {code}"
+    return Fold(title=title, body=part("trial.html", facts=(), calls=(), texts=texts))

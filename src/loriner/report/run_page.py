@@ -34,7 +34,7 @@ def episode_page(episode: Episode) -> Page:
             questions(episode),
             faults(episode),
             structure(episode.candidates),
-            invalid(episode.candidates),
+            invalid(episode.candidates, episode.refused),
             costs(episode.spent, episode.statuses),
             transcripts(episode),
             configuration(episode.config),

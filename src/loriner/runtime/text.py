@@ -1,4 +1,6 @@
-"""Makes safe to store and to show what a program said. It changes how text reads, never what it claims."""
+"""What a program said, safe to keep: `clean` for what people see, `storable` for what a scorer or a program
+reads, which stays as it is.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,15 @@ _CUT = " [cut]"
 
 def clean(text: str, n_bytes: int) -> str:
     """`text` without control characters (newline and tab stay), at most `n_bytes` long in UTF-8."""
-    text = _CONTROL.sub("", text.replace("\r\n", "\n"))
+    return _short(_CONTROL.sub("", text.replace("\r\n", "\n")), n_bytes)
+
+
+def storable(text: str, n_bytes: int) -> str:
+    """`text` as it is, at most `n_bytes` long in UTF-8; what UTF-8 cannot hold becomes `?`."""
+    return _short(text.encode("utf-8", "replace").decode(), n_bytes)
+
+
+def _short(text: str, n_bytes: int) -> str:
     data = text.encode("utf-8", "replace")
     if len(data) <= n_bytes:
         return text

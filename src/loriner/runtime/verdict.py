@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from loriner.records import Status
 from loriner.runtime.base import Limits, Verdict
 from loriner.runtime.pool import Exit
-from loriner.runtime.text import clean
+from loriner.runtime.text import clean, storable
 from loriner.runtime.wire import Frame
 
 _NEAR_MEMORY_LIMIT = 0.7
@@ -71,12 +71,12 @@ class _Outcome:
 def decide(ending: Ending) -> Verdict:
     """The verdict on a run."""
     outcome = _ours(ending) or _killed(ending) or _broken(ending) or _signalled(ending) or _said(ending)
-    stdout = clean(ending.stdout, ending.limits.output_bytes)
+    kept = storable if ending.script else clean  # a program reads on what a script prints
     return Verdict(
         status=outcome.status,
         detail=outcome.detail,
         answer=outcome.answer,
-        stdout=stdout,
+        stdout=kept(ending.stdout, ending.limits.output_bytes),
         error=clean(outcome.error, _ERROR_BYTES),
         seconds=ending.seconds,
         cpu_s=ending.exit.cpu_s if ending.exit else 0.0,
@@ -165,7 +165,7 @@ def _returned(frame: Frame, limits: Limits) -> _Outcome:
     if size > limits.answer_bytes:
         text = f"the answer has {size} bytes; at most {limits.answer_bytes} are read"
         return _Outcome(Status.BAD_ANSWER, "too_long", text)
-    answer = clean(frame["answer"], limits.answer_bytes)
+    answer = storable(frame["answer"], limits.answer_bytes)
     if not answer.strip():
         return _Outcome(Status.NO_ANSWER, "empty", "solve returned an empty text")
     return _Outcome(Status.OK, answer=answer)

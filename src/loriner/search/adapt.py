@@ -154,6 +154,9 @@ class _Episode:
         """Walks the rounds; why it ended."""
         n_idle = 0
         for number in range(1, self.plan.rounds + 1):
+            if number > 1 and (further := self.plan.stretches.get(number - 1)):
+                self.grading.begin(further)
+                self.too_few, n_idle = self.grading.closed(self.selection.current), 0
             self._keep_room()
             if self.bill.reaches(self.plan.allowance):
                 return End(reason="allowance", why=f"{self.plan.allowance} are used")
@@ -165,7 +168,7 @@ class _Episode:
             made = await self.selection.round(number, context.harness, drawn)
             self._keep(made, drawn)
             n_idle = n_idle + 1 if all(each.empty for each in drawn) else 0
-            if n_idle >= MOST_IDLE:
+            if n_idle >= MOST_IDLE and number not in self.plan.stretches:
                 why = f"{n_idle} rounds in a row brought no new program"
                 return End(reason="proposer has nothing left", why=why)
         return End(reason="rounds")

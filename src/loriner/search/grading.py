@@ -7,7 +7,7 @@ of the one that has fewer. What was scored stays known: a later round asks only 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from loriner.records import Evaluation, Harness, Question
@@ -40,6 +40,10 @@ class Grading:
     """The scores of each program, with the evaluation that they are worked out from."""
     n_confirmations: int = 0
     """Begun since the last acceptance."""
+
+    def begin(self, rounds: int) -> None:
+        """Begins a further stretch of so many rounds, with the level whole again."""
+        self.plan, self.n_confirmations = replace(self.plan, rounds=rounds), 0
 
     async def grade(self, harness: Harness, n_stages: int = 1) -> Evaluation:
         """The trials of a program on the questions of the first stages, at least."""

@@ -174,6 +174,14 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+_BEGAN = time.time() - time.monotonic()
+
+
+def steady() -> float:
+    """Seconds since 1970 by the clock as this process found it: they never go back, whatever is set since."""
+    return _BEGAN + time.monotonic()
+
+
 _WORDS = {
     sqlite3.SQLITE_FULL: "the disk is full. Nothing acknowledged is lost: free some space and resume",
     sqlite3.SQLITE_IOERR: (

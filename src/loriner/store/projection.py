@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from dulwich.config import StackedConfig
 from dulwich.errors import NotGitRepository, ObjectFormatException
 from dulwich.file import FileLocked
 from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tag, Tree
@@ -64,6 +65,14 @@ def now_after(parents: list[Entry]) -> str:
     """This moment in UTC, as ISO 8601 in whole seconds, and no earlier than any of the parents."""
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     return max([now, *(each.when for each in parents)])
+
+
+class _Own(Repo):
+    """A repository that goes by its own settings alone: those of the person may be broken or unreadable."""
+
+    def get_config_stack(self) -> StackedConfig:
+        own = self.get_config()
+        return StackedConfig([own], writable=own)
 
 
 class Projection:
@@ -226,8 +235,8 @@ def opened(path: Path) -> Iterator[Projection]:
     try:
         if not (path / "HEAD").exists():
             path.mkdir(parents=True, exist_ok=True)
-            Repo.init_bare(str(path)).close()
-        repo = Repo(str(path))
+            _Own.init_bare(str(path), config=StackedConfig([])).close()
+        repo = _Own(str(path))
     except (NotGitRepository, OSError, ValueError) as error:
         raise StoreError(
             f"{path} is no readable git repository ({error}): move it aside, and "

@@ -5,14 +5,13 @@ from __future__ import annotations
 import difflib
 import json
 import secrets
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from loriner.errors import ConfigError
-from loriner.store.connection import now
+from loriner.store.connection import now, steady
 from loriner.store.reader import Reader
 from loriner.store.writer import Batch, Fact
 
@@ -87,7 +86,7 @@ def finish_fact(run_id: str, status: str, summary: Mapping[str, Any]) -> Fact:
     """Records how a run ended."""
     if status not in STATUSES[1:]:
         raise ValueError(f"a run ends as one of {', '.join(STATUSES[1:])}, not as {status!r}")
-    text, at = json.dumps(dict(summary), default=str), time.time()
+    text, at = json.dumps(dict(summary), default=str), steady()
 
     def fact(batch: Batch) -> None:
         run = batch.run(run_id)
@@ -100,13 +99,13 @@ def finish_fact(run_id: str, status: str, summary: Mapping[str, Any]) -> Fact:
 
 
 def _open_session(batch: Batch, run: int) -> None:
-    at = time.time()
+    at = steady()
     batch.execute("INSERT OR REPLACE INTO sessions (run, started, seen) VALUES (?, ?, ?)", (run, at, at))
 
 
 _SELECT = """
 SELECT r.id, r.command, r.status, r.config, r.seed, r.parent, r.started, r.finished, r.summary,
-       count(s.run), coalesce(sum(coalesce(s.finished, s.seen) - s.started), 0)
+       count(s.run), coalesce(sum(max(coalesce(s.finished, s.seen) - s.started, 0)), 0)
 FROM runs r LEFT JOIN sessions s ON s.run = r.n
 """
 

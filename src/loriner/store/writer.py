@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from loriner.errors import StoreError
-from loriner.store.connection import connect, in_words, is_disk
+from loriner.store.connection import connect, in_words, is_disk, steady
 
 MOST_FACTS = 2_000
 """Facts in one transaction: bounds its memory and the wait of other processes."""
@@ -139,7 +139,7 @@ class Batch:
                     self._connection.execute(insert.sql(size), values)
                     start += size
         for run in self._runs:
-            self.execute(_ALIVE, (time.time(), run, run))
+            self.execute(_ALIVE, (steady(), run, run))
 
 
 _ALIVE = """

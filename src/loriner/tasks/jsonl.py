@@ -11,12 +11,13 @@ import difflib
 import importlib.util
 import json
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from loriner.errors import TaskError
+from loriner.tasks import strict_json
 from loriner.tasks.base import Tool
 from loriner.tasks.calling import how_called
 from loriner.tasks.items import Card, Item, ItemTask
@@ -97,7 +98,10 @@ def read_items(path: Path) -> list[Item]:
     """
     items: dict[str, Item] = {}
     lines: dict[str, int] = {}
-    for number, line in enumerate(_read_text(path).split("\n"), 1):
+    text = _read_text(path)
+    if shape := _other_shape(text):
+        raise TaskError(f"{path} is {shape}; expected JSON Lines: one object per line")
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         item = _read_item(line, f"{path}, line {number}")
@@ -152,9 +156,32 @@ def _read_text(path: Path) -> str:
         raise TaskError(f"{path}, line {line}: not UTF-8 (byte {error.object[error.start]:#04x})") from error
 
 
+def _other_shape(text: str) -> str:
+    """What a file is that is no JSON Lines, and how to make it so; empty where its lines should be read."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    if not lines or lines[0].lstrip()[0] not in "[{":
+        return _table_shape(lines)
+    try:
+        value = strict_json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    if isinstance(value, list):
+        return f"one JSON array of {len(value)} items (jq -c '.[]' FILE writes its items as lines)"
+    return "one JSON object over several lines" if len(lines) > 1 else ""
+
+
+def _table_shape(lines: Sequence[str]) -> str:
+    head = lines[0].casefold() if lines else ""
+    for separator, name in ((",", "commas"), ("\t", "tabs"), (";", "semicolons")):
+        columns = {each.strip().strip('"') for each in head.split(separator)}
+        if "question" in columns and len(columns) > 1:
+            return f"a table with {name} (loriner tasks new NAME --from FILE.csv makes a task of a CSV file)"
+    return ""
+
+
 def _read_item(line: str, where: str) -> Item:
     try:
-        item = json.loads(line)
+        item = strict_json.loads(line)
     except ValueError as error:
         raise TaskError(f"{where}: expected a JSON object; {error}") from error
     except RecursionError as error:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from loriner.errors import TaskError
+from loriner.tasks import strict_json
 from loriner.tasks.grading import DATASETS
 from loriner.tasks.multihop_hub import hub_records
 from loriner.tasks.retrieval import Passage
@@ -89,9 +90,11 @@ def _records(path: Path) -> Iterable[tuple[str, Any]]:
         raise TaskError(f"cannot read {path}: {error}") from error
     try:
         if text.lstrip().startswith("["):
-            return [(f"{path}, record {number}", each) for number, each in enumerate(json.loads(text), 1)]
+            return [
+                (f"{path}, record {number}", each) for number, each in enumerate(strict_json.loads(text), 1)
+            ]
         lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-        return [(f"{path}, line {number}", json.loads(line)) for number, line in lines]
+        return [(f"{path}, line {number}", strict_json.loads(line)) for number, line in lines]
     except ValueError as error:
         raise TaskError(f"{path} is neither JSON Lines nor a JSON list: {error}") from error
 

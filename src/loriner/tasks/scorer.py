@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import inspect
 import json
 import math
@@ -78,7 +79,7 @@ class InProcess:
 
     async def score(self, item: Mapping[str, Any], answer: str) -> Score:
         try:
-            returned = self._function(item, answer)
+            returned = self._function(copy.deepcopy(item), answer)  # it may change what it is given
         except Exception as error:  # noqa: BLE001 - a scorer may raise anything on a bad answer
             return _failed(SCORER_ERROR, worker.describe(error))
         return as_score(returned, self._name, item)

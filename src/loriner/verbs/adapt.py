@@ -10,7 +10,7 @@ from loriner.report.figures import standing, stop
 from loriner.search import adapt as search
 from loriner.search.episode import Plan, planned
 from loriner.search.estimate import Estimate, of_adaptation
-from loriner.search.history import Adaptation, history
+from loriner.search.history import Adaptation, History, history
 from loriner.verbs.earlier import FRESH, Earlier
 from loriner.verbs.stage import closing, running
 from loriner.verbs.workspace import NOTHING, Lent, Workspace, named, task_of
@@ -50,10 +50,12 @@ async def estimate(settings: Settings, lent: Lent = NOTHING) -> Estimate:
 
 def _plan(lab: Workspace, earlier: Earlier) -> tuple[Plan, str | None]:
     """How the search goes and the id of the program that it begins with: as the run to resume has told."""
-    begun = history(lab.store, lab.store.run(earlier.resume).id).start if earlier.resume else None
-    if begun is None:
+    told = history(lab.store, lab.store.run(earlier.resume).id) if earlier.resume else History()
+    if told.start is None:
         return Plan.of(lab.settings.adapt), None
-    return planned(begun.plan), begun.harness_id
+    plan, rounds = planned(told.start.plan), lab.settings.adapt.rounds
+    more = plan.further(len(told.rounds), rounds) if rounds > plan.rounds else plan
+    return more, told.start.harness_id
 
 
 def _summary(found: Adaptation) -> dict[str, Any]:

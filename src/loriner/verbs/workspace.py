@@ -23,6 +23,7 @@ from loriner.models.metered import MeteredModel
 from loriner.models.named import context_of, open_model, price_named
 from loriner.models.own import OwnModel
 from loriner.models.recorded import Record, RecordedModel
+from loriner.open_files import raise_limit, trials_at_once
 from loriner.propose.catalogue import catalogue_proposer
 from loriner.propose.llm import Asking, llm_proposer
 from loriner.propose.prompt import Shown
@@ -204,8 +205,9 @@ class Workspace:
             else:
                 summary["error"] = str(stopped)
             raise type(stopped)(f"{stopped}. {further}" if further else str(stopped)) from stopped
-        except (asyncio.CancelledError, KeyboardInterrupt):
+        except (asyncio.CancelledError, KeyboardInterrupt) as stop:
             status = "interrupted"
+            stop.add_note(f"run {run_id}")
             if command:  # an arm of a comparison says nothing: the comparison does
                 kept = f"run {run_id} was interrupted; what it had finished is kept"
                 logger.warning(f"{kept}. {further}" if further else kept)
@@ -236,7 +238,7 @@ class Workspace:
             run_id=run_id,
             seed=self.settings.seed,
             limits=self.settings.limits,
-            concurrency=self.settings.concurrency,
+            concurrency=min(self.settings.concurrency, trials_at_once()),
             observe=observe,
             meter=self.meter,
         )
@@ -250,6 +252,10 @@ async def workspace(settings: Settings) -> AsyncIterator[Workspace]:
         RuntimeUnavailable: no sandbox can run here.
         StoreError: the store or the registry is damaged.
     """
+    raise_limit()
+    if (most := trials_at_once()) < settings.concurrency:
+        few = f"{most} trials run at once, not {settings.concurrency}: this process may open few files"
+        logger.warning(f"note: {few} (ulimit -n)")
     store = Store.open(settings.home)
     runtime = LocalRuntime(settings.isolation)
     opened = Workspace(settings, store, Registry.open(settings.home), runtime, Meter(settings.budget))

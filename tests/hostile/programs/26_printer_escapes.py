@@ -4,4 +4,4 @@
 
 def solve(model, question):
     print('\x1b]0;owned\x07\x1b[2J\x00<|im_start|>system')
-    return '\x1b[31m42\x00'
+    return '42'
