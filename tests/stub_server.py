@@ -40,6 +40,8 @@ class Stub:
     headers: dict[str, str] = field(default_factory=dict)
     """Of replies with another status than 200."""
     finish_reason: str = "stop"
+    counts: bool = True
+    """Whether it reports usage."""
     delay_s: float = 0.0
     url: str = ""
     calls: list[dict[str, Any]] = field(default_factory=list)
@@ -64,7 +66,9 @@ class Stub:
                 "choices": [
                     {"message": {"role": "assistant", "content": text}, "finish_reason": self.finish_reason}
                 ],
-                "usage": {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25},
+                "usage": {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25}
+                if self.counts
+                else None,
             }
         )
 

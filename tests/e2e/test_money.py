@@ -62,6 +62,18 @@ def test_an_adaptation_under_a_cap_scores_its_best_and_holds_it(
     assert len(stub.calls) * A_CALL <= 0.0150 + 1e-9
 
 
+def test_a_cap_on_tokens_is_not_void_where_the_endpoint_counts_none(
+    loriner: Command, asked: list[str], stub: Stub
+) -> None:
+    stub.counts = False
+    done = loriner("evaluate", *asked, "--max-tokens", "300")
+    assert done.returncode == 4, done.stderr
+    assert done.stderr.count("reports no usage: tokens are estimated") == 1
+    assert 0 < len(stub.calls) < 20
+    spent = usage(loriner)
+    assert spent["usd"] is None and (spent["prompt_tokens"] or 0) > 0
+
+
 def test_a_prompt_that_is_too_long_leaves_the_run_priced_and_resumable(
     loriner: Command, asked: list[str], stub: Stub
 ) -> None:

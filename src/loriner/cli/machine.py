@@ -154,5 +154,5 @@ async def _endpoint(given: Globals, name: str) -> tuple[str, bool, str, str]:
     except LorinerError as error:
         return ("endpoint", False, str(error), "start the server, or correct the URL and the model's name")
     price = "unpriced" if reply.usd is None else f"USD {reply.usd:.6f}"
-    counted = "usage reported" if reply.usage or reply.prompt_tokens else "no usage field"
+    counted = "usage reported" if reply.counted else "no usage field: tokens are estimated"
     return ("endpoint", True, f"answered in {reply.seconds:.1f} s, {counted}, {price}", "")

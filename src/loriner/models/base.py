@@ -60,6 +60,8 @@ class ModelReply:
     """`stop`, `length`, or what the endpoint said."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    counted: bool = True
+    """Whether the tokens were counted where the reply was made; else they are estimates by its length."""
     usd: float | None = None
     """Cost; None where no price is known; 0.0 for a model on this machine and for a cache hit."""
     seconds: float = 0.0

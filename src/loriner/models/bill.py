@@ -25,7 +25,7 @@ class Bill:
     def add(self, request: ModelRequest, attempt: Attempt) -> None:
         """Enters a try. A refusal that tells no usage cost nothing."""
         if isinstance(attempt, Completed):
-            self._enter(attempt.prompt_tokens, attempt.completion_tokens, known=bool(attempt.usage))
+            self._enter(attempt.prompt_tokens, attempt.completion_tokens, known=attempt.counted)
         elif attempt.lost:
             self._enter(*most(request))
         elif attempt.usage:

@@ -22,6 +22,7 @@ from yarl import URL
 from loriner.errors import ConfigError, ModelRefused, ModelUnavailable, PromptRefused
 from loriner.models.base import ModelReply, ModelRequest
 from loriner.models.bill import Bill
+from loriner.models.counting import Counting
 from loriner.models.fields import Fields, cut
 from loriner.models.limit import AdaptiveLimit, Pace
 from loriner.models.prices import Price
@@ -74,7 +75,9 @@ class ChatModel:
         self._price = price
         self._timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=min(10.0, timeout_s))
         self._extra = dict(extra_body or {})
-        self._fields = Fields(f"{self._base_url} ({model})", self._extra)
+        called = f"{self._base_url} ({model})"
+        self._fields = Fields(called, self._extra)
+        self._counting = Counting(called)
         self.limit = AdaptiveLimit()
         """How many requests may be in flight; it follows the endpoint."""
         self._session: aiohttp.ClientSession | None = None
@@ -100,6 +103,7 @@ class ChatModel:
             finish_reason=attempt.finish_reason if text == attempt.text else "stop",
             seconds=time.perf_counter() - started,
             usage=attempt.usage,
+            counted=attempt.counted,
             **bill.facts(),
         )
 
@@ -130,6 +134,8 @@ class ChatModel:
         """One try, sent again for each field that the endpoint turns out not to take."""
         while True:
             attempt, fields = await self._try(request)
+            if not isinstance(attempt, Failed):
+                attempt = self._counting.read(request, attempt)
             bill.add(request, attempt)
             if not isinstance(attempt, Failed) or not self._fields.learn(attempt, request, fields):
                 return attempt

@@ -9,10 +9,11 @@ from typing import Any
 
 from loriner.errors import ConfigError, LorinerError, ModelRefused
 from loriner.models.base import Model, ModelReply, ModelRequest
+from loriner.models.tokens import about, prompt_about
 
 
 class OwnModel:
-    """Replies with what a function returns, plain or async. Tokens are not counted, and no price is known.
+    """Replies with what a function returns, plain or async. Tokens are estimated, and no price is known.
 
     A function is called with the prompt: the messages' texts with a blank line between them. The `chat` of an
     object is called with the messages, each a dict of `role` and `content`. Both also get `temperature`,
@@ -44,7 +45,12 @@ class OwnModel:
             raise ModelRefused(f"{self._name} raised {type(error).__name__}: {error}") from error
         if not isinstance(text, str):
             raise ModelRefused(f"{self._name} returned {type(text).__name__}; expected the reply as text")
-        return ModelReply(text=text)
+        return ModelReply(
+            text=text,
+            prompt_tokens=prompt_about(request),
+            completion_tokens=about(len(text)),
+            counted=False,
+        )
 
     def _arguments(self, request: ModelRequest) -> tuple[Any, dict[str, Any]]:
         system = next((each.content for each in request.messages if each.role == "system"), None)

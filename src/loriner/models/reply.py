@@ -53,6 +53,8 @@ class Completed:
     finish_reason: str
     prompt_tokens: int
     completion_tokens: int
+    counted: bool = True
+    """Whether the endpoint counted these tokens; else they are estimates."""
     usage: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -186,7 +188,7 @@ def _text(content: Any) -> str:
 
 
 def _count(value: Any) -> int:
-    return value if isinstance(value, int) and value >= 0 else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
 
 
 def _shown(payload: bytes) -> str:

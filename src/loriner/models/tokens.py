@@ -21,9 +21,14 @@ def about(n_characters: int) -> int:
     return math.ceil(n_characters / CHARACTERS_PER_TOKEN)
 
 
+def prompt_characters(request: ModelRequest) -> int:
+    """Characters of all messages."""
+    return sum(len(message.content) for message in request.messages)
+
+
 def prompt_about(request: ModelRequest) -> int:
     """Tokens that the prompt is likely to have."""
-    return about(sum(len(message.content) for message in request.messages))
+    return about(prompt_characters(request))
 
 
 def most(request: ModelRequest) -> tuple[int, int]:
