@@ -185,9 +185,9 @@ async def test_an_error_inside_a_200_is_judged_by_its_code() -> None:
 
 
 async def test_the_last_error_is_told_when_no_try_brought_a_reply() -> None:
-    handler, asked = in_turn(status(503, "loading", **{"Retry-After": "0"}))
+    handler, asked = in_turn(status(503, "busy", **{"Retry-After": "0"}))
     async with served(handler) as model:
-        with pytest.raises(ModelUnavailable, match=r"in 5 tries.*status 503, loading.*Check that the server"):
+        with pytest.raises(ModelUnavailable, match=r"in 5 tries.*status 503, busy.*Check that the server"):
             await model.complete(REQUEST)
     assert len(asked) == 5
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
-import random
 import re
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import aiohttp
@@ -27,6 +28,9 @@ from loriner.models.fields import Fields, cut
 from loriner.models.limit import AdaptiveLimit, Pace
 from loriner.models.prices import Price
 from loriner.models.reply import Attempt, Failed, read_refusal, read_reply, retry_after_s
+from loriner.models.waiting import WAIT_S, Waiting, is_loading
+
+logger = logging.getLogger("loriner")
 
 _TOO_LONG = re.compile(
     r"context (length|window|size)|maximum context|too (long|large)|exceeds?\b.*\b(context|length)",
@@ -35,12 +39,6 @@ _TOO_LONG = re.compile(
 """How endpoints say that a prompt does not fit; any other 400 is a matter of settings, not of the prompt."""
 _FILTERED = ("content_filter", "content_policy_violation")
 """How endpoints call it when they do not allow a prompt."""
-_TRIES = 5
-_SLOW_BACKOFF_S = 0.5
-"""First pause after a reply that asks for patience (429, 5xx)."""
-_FAST_BACKOFF_S = 0.15
-"""First pause where nothing answered: all tries at a dead port take less than 5 s."""
-_MAX_PAUSE_S = 60.0
 _MAX_BODY_BYTES = 16 << 20
 _OVERLOADED = (429, 503, 529)
 
@@ -57,6 +55,7 @@ class ChatModel:
         price: Price | None = None,
         timeout_s: float = 600.0,
         extra_body: Mapping[str, Any] | None = None,
+        wait_s: float = WAIT_S,
     ) -> None:
         """
         Args:
@@ -65,6 +64,7 @@ class ChatModel:
             price: None where unknown.
             timeout_s: wall time of one try, from sending to the last byte.
             extra_body: further fields of each request; their digest enters the name.
+            wait_s: that a call may wait in all where it is asked to, or while the model is loaded.
 
         Raises:
             ConfigError: the address is not http(s), or carries a password or a query.
@@ -75,6 +75,8 @@ class ChatModel:
         self._price = price
         self._timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=min(10.0, timeout_s))
         self._extra = dict(extra_body or {})
+        self._wait_s = wait_s
+        self._told_loading = False
         called = f"{self._base_url} ({model})"
         self._fields = Fields(called, self._extra)
         self._counting = Counting(called)
@@ -92,7 +94,7 @@ class ChatModel:
         return f"ChatModel({self.name!r})"
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        """The reply, after up to five tries."""
+        """The reply, after as many tries as it takes and `Waiting` allows."""
         started, bill = time.perf_counter(), Bill(self._price)
         attempt = await self._persist(request, bill)
         if isinstance(attempt, Failed):
@@ -123,12 +125,16 @@ class ChatModel:
 
     async def _persist(self, request: ModelRequest, bill: Bill) -> Attempt:
         """The first try that brings a reply or a final refusal, else the last one; all are on the bill."""
-        for n_tries in range(1, _TRIES + 1):
+        waiting = Waiting(self._wait_s)
+        while True:
             attempt = await self._adapted(request, bill)
-            if not isinstance(attempt, Failed) or not attempt.worth_retrying or n_tries == _TRIES:
-                break
-            await asyncio.sleep(_pause_s(n_tries, attempt))
-        return attempt
+            if not isinstance(attempt, Failed):
+                return attempt
+            pause = waiting.pause_s(attempt)
+            if pause is None:
+                return replace(attempt, n_tries=waiting.n_tries)
+            self._tell_loading(attempt)
+            await asyncio.sleep(pause)
 
     async def _adapted(self, request: ModelRequest, bill: Bill) -> Attempt:
         """One try, sent again for each field that the endpoint turns out not to take."""
@@ -202,8 +208,8 @@ class ChatModel:
         found = f"status {failed.status}, {failed.message}" if failed.status else failed.message
         if failed.worth_retrying:
             return ModelUnavailable(
-                f"{self._base_url} did not answer for {self._model} in {_TRIES} tries; the last error was: "
-                f"{found}. Check that the server runs and is reachable, then run the command again",
+                f"{self._base_url} did not answer for {self._model} in {failed.n_tries} tries; the last "
+                f"error was: {found}. {self._next_step(failed)}, then run the command again",
                 **bill.facts(),
             )
         message = f"{self._base_url} refused a request to {self._model}: {found}"
@@ -211,10 +217,25 @@ class ChatModel:
             return PromptRefused(message, **bill.facts())
         return ModelRefused(". ".join(filter(None, (message, self._hint(failed)))), **bill.facts())
 
+    def _next_step(self, failed: Failed) -> str:
+        """What to do about a failure that may pass."""
+        if (asked := failed.retry_after_s or 0.0) > self._wait_s:
+            return f"It asks to wait {asked:,.0f} s, which is more than wait_s = {self._wait_s:g}: wait"
+        if is_loading(failed):
+            return f"It was still loading the model after {self._wait_s:g} s (wait_s): wait until it is there"
+        return "Check that the server runs and is reachable"
+
+    def _tell_loading(self, failed: Failed) -> None:
+        if is_loading(failed) and not self._told_loading:
+            self._told_loading = True
+            logger.warning("%s is loading %s: waiting up to %g s", self._base_url, self._model, self._wait_s)
+
     def _hint(self, failed: Failed) -> str:
         status = failed.status
         if status == 200 and failed.final:
             return "Have the server answer whole: extra_body = { stream = false }, or a setting of its own"
+        if failed.unpaid:
+            return "The account has no credit left, and waiting does not help"
         if status in (401, 403):
             if self._api_key_env:
                 return f"Check the key in the environment variable {self._api_key_env}"
@@ -251,15 +272,8 @@ def _of_the_prompt(failed: Failed) -> bool:
 def _pace(attempt: Attempt) -> Pace:
     if not isinstance(attempt, Failed):
         return Pace.FINE
-    return Pace.OVERLOADED if attempt.too_slow or attempt.status in _OVERLOADED else Pace.UNKNOWN
-
-
-def _pause_s(n_tries: int, failed: Failed) -> float:
-    """Seconds before the next try: what the server asked for, else exponential; with jitter."""
-    if failed.retry_after_s is not None:
-        return min(failed.retry_after_s, _MAX_PAUSE_S) * random.uniform(1.0, 1.1)
-    base = _SLOW_BACKOFF_S if failed.status else _FAST_BACKOFF_S
-    return min(base * 2.0 ** (n_tries - 1), _MAX_PAUSE_S) * random.uniform(0.5, 1.5)
+    overloaded = attempt.status in _OVERLOADED and not is_loading(attempt) and not attempt.unpaid
+    return Pace.OVERLOADED if attempt.too_slow or overloaded else Pace.UNKNOWN
 
 
 async def _read_capped(response: aiohttp.ClientResponse) -> bytes:

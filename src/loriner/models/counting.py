@@ -57,7 +57,7 @@ class Counting:
             self._tell(
                 "cut",
                 f"counts {n_tokens:,} tokens in a prompt of {low:,} characters and in one of {high:,}: it "
-                "seems to cut long prompts without a word. Raise the context of the server (of Ollama: num_ctx)",
+                "seems to cut long prompts without a word. Raise its context (of Ollama: num_ctx)",
             )
 
     def _tell(self, what: str, words: str) -> None:

@@ -20,6 +20,7 @@ from loriner.models.llama import LlamaModel
 from loriner.models.prices import Price, price_of
 from loriner.models.pull import find
 from loriner.models.scripted import SCRIPTS, scripted
+from loriner.models.waiting import WAIT_S
 from loriner.models.weights import CATALOGUE
 
 LENT = "python:"
@@ -40,6 +41,8 @@ class ModelSpec:
     """USD a million tokens: `{ input = 0.05, output = 0.20 }`."""
     timeout_s: float = 600.0
     """Seconds that one request may take."""
+    wait_s: float = WAIT_S
+    """Seconds that a call may wait in all where the endpoint asks for it, or while it loads the model."""
     extra_body: Mapping[str, Any] | None = None
     """Further fields of each request."""
     gguf: str | None = None
@@ -150,6 +153,7 @@ def _endpoint(spec: ModelSpec, offline: bool) -> Model:
         price=spec.price or price_of(base_url, model),
         timeout_s=spec.timeout_s,
         extra_body=spec.extra_body,
+        wait_s=spec.wait_s,
     )
     if offline and urlsplit(base_url).hostname not in ("localhost", "127.0.0.1", "::1"):
         raise ConfigError(f"{base_url} is not on this machine, and --offline forbids to call it")

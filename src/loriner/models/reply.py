@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 _SHOWN_CHARS = 300
+_UNPAID = ("insufficient_quota", "insufficient_balance", "billing_hard_limit_reached", "billing_not_active")
+"""How endpoints call it when an account has no credit left."""
 _STREAMED = (b"data:", b"event:", b"id:", b":")
 """How a stream of server-sent events begins, and JSON never does."""
 
@@ -34,11 +36,18 @@ class Failed:
     """The field of the request that the error is about, where the endpoint says so."""
     usage: Mapping[str, Any] = field(default_factory=dict)
     """What was billed all the same."""
+    n_tries: int = 1
+    """Tries of which this is the last."""
 
     @property
     def worth_retrying(self) -> bool:
         passing = self.status in (0, 408, 425, 429) or self.status >= 500 or 200 <= self.status < 300
-        return passing and not self.final
+        return passing and not self.final and not self.unpaid
+
+    @property
+    def unpaid(self) -> bool:
+        """Whether the account has nothing left, which no waiting mends."""
+        return self.status == 402 or self.code in _UNPAID
 
     def without(self, key: str) -> Failed:
         """The same, should the endpoint have repeated the key in its message."""
@@ -166,7 +175,7 @@ def _failed_inside(place: Mapping[str, Any], usage: Mapping[str, Any]) -> Failed
 def _code(error: Any) -> str:
     """What an error is called: its code, else its type; empty for a number or nothing."""
     named = (error.get(key) for key in ("code", "type")) if isinstance(error, dict) else ()
-    return next((each for each in named if isinstance(each, str)), "")
+    return next((each for each in named if isinstance(each, str) and not each.isdigit()), "")
 
 
 def _text_of(choice: Mapping[str, Any]) -> str:
