@@ -10,36 +10,26 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import aiohttp
-from yarl import URL
-
-from loriner.errors import ConfigError, ModelRefused, ModelUnavailable, PromptRefused
+from loriner.errors import PromptRefused
 from loriner.models.base import ModelReply, ModelRequest
 from loriner.models.bill import Bill
+from loriner.models.connection import Connection
 from loriner.models.counting import Counting
+from loriner.models.failing import Words
 from loriner.models.fields import Fields, cut
 from loriner.models.limit import AdaptiveLimit, Pace
 from loriner.models.prices import Price
-from loriner.models.reply import Attempt, Failed, read_refusal, read_reply, retry_after_s
+from loriner.models.reply import Attempt, Completed, Failed
+from loriner.models.serving import Found, is_misplaced, look
 from loriner.models.waiting import WAIT_S, Waiting, is_loading
 
 logger = logging.getLogger("loriner")
 
-_TOO_LONG = re.compile(
-    r"context (length|window|size)|maximum context|too (long|large)|exceeds?\b.*\b(context|length)",
-    re.IGNORECASE,
-)
-"""How endpoints say that a prompt does not fit; any other 400 is a matter of settings, not of the prompt."""
-_FILTERED = ("content_filter", "content_policy_violation")
-"""How endpoints call it when they do not allow a prompt."""
-_MAX_BODY_BYTES = 16 << 20
 _OVERLOADED = (429, 503, 529)
 
 
@@ -69,20 +59,21 @@ class ChatModel:
         Raises:
             ConfigError: the address is not http(s), or carries a password or a query.
         """
-        self._base_url = _checked(base_url)
+        self._connection = Connection(base_url, api_key_env, timeout_s)
+        self._base_url = self._connection.base_url
         self._model = model
-        self._api_key_env = api_key_env
         self._price = price
-        self._timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=min(10.0, timeout_s))
         self._extra = dict(extra_body or {})
         self._wait_s = wait_s
-        self._told_loading = False
         called = f"{self._base_url} ({model})"
         self._fields = Fields(called, self._extra)
         self._counting = Counting(called)
+        self._words = Words(base_url=self._base_url, model=model, api_key_env=api_key_env, wait_s=wait_s)
+        self._found: Found | None = None
+        """What a look at the server brought; None before it was needed."""
+        self._told_loading = False
         self.limit = AdaptiveLimit()
         """How many requests may be in flight; it follows the endpoint."""
-        self._session: aiohttp.ClientSession | None = None
 
     @property
     def name(self) -> str:
@@ -98,7 +89,8 @@ class ChatModel:
         started, bill = time.perf_counter(), Bill(self._price)
         attempt = await self._persist(request, bill)
         if isinstance(attempt, Failed):
-            raise self._error(attempt, request, bill)
+            found = await self._looked() if is_misplaced(attempt) else Found()
+            raise self._words.error(attempt, bill, found, chosen=self._fields.chosen(attempt, request))
         text = cut(attempt.text, request.stop)
         return ModelReply(
             text=text,
@@ -111,9 +103,52 @@ class ChatModel:
 
     async def close(self) -> None:
         """Closes the connections; a later request opens new ones."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        await self._connection.close()
+
+    async def _persist(self, request: ModelRequest, bill: Bill) -> Attempt:
+        """The first try that brings a reply or a final refusal, else the last one; all are on the bill."""
+        waiting = Waiting(self._wait_s)
+        while True:
+            attempt = await self._adapted(request, bill)
+            if isinstance(attempt, Completed):
+                return attempt
+            pause = waiting.pause_s(attempt)
+            if pause is None or (is_misplaced(attempt) and (await self._looked()).elsewhere):
+                return replace(attempt, n_tries=waiting.n_tries)
+            self._tell_loading(attempt)
+            await asyncio.sleep(pause)
+
+    async def _looked(self) -> Found:
+        """What is served at the address, or near it."""
+        if self._found is None:
+            key = self._connection.key()
+            self._found = await look(self._base_url, lambda url: self._connection.get(url, key))
+        return self._found
+
+    async def _adapted(self, request: ModelRequest, bill: Bill) -> Attempt:
+        """One try, sent again for each field that the endpoint turns out not to take."""
+        while True:
+            attempt, fields = await self._try(request)
+            if isinstance(attempt, Completed):
+                attempt = self._counting.read(request, attempt)
+            bill.add(request, attempt)
+            if isinstance(attempt, Completed) or not self._fields.learn(attempt, request, fields):
+                return attempt
+
+    async def _try(self, request: ModelRequest) -> tuple[Attempt, Mapping[str, Any]]:
+        """One request, in its place among those in flight, and the fields that were sent: those that the
+        endpoint is known to take once the place is free.
+        """
+        key = self._connection.key()
+        era = await self.limit.acquire()
+        pace = Pace.UNKNOWN
+        try:
+            fields = self._fields.of(request)
+            attempt = await self._connection.post(self._body(request, fields), key)
+            pace = _pace(attempt)
+            return attempt, fields
+        finally:
+            self.limit.release(era, pace)
 
     def _body(self, request: ModelRequest, fields: Mapping[str, Any]) -> bytes:
         messages = [{"role": m.role, "content": m.content} for m in request.messages]
@@ -123,165 +158,14 @@ class ChatModel:
         except UnicodeEncodeError as error:
             raise PromptRefused(f"the prompt is not valid Unicode: {error}") from error
 
-    async def _persist(self, request: ModelRequest, bill: Bill) -> Attempt:
-        """The first try that brings a reply or a final refusal, else the last one; all are on the bill."""
-        waiting = Waiting(self._wait_s)
-        while True:
-            attempt = await self._adapted(request, bill)
-            if not isinstance(attempt, Failed):
-                return attempt
-            pause = waiting.pause_s(attempt)
-            if pause is None:
-                return replace(attempt, n_tries=waiting.n_tries)
-            self._tell_loading(attempt)
-            await asyncio.sleep(pause)
-
-    async def _adapted(self, request: ModelRequest, bill: Bill) -> Attempt:
-        """One try, sent again for each field that the endpoint turns out not to take."""
-        while True:
-            attempt, fields = await self._try(request)
-            if not isinstance(attempt, Failed):
-                attempt = self._counting.read(request, attempt)
-            bill.add(request, attempt)
-            if not isinstance(attempt, Failed) or not self._fields.learn(attempt, request, fields):
-                return attempt
-
-    async def _try(self, request: ModelRequest) -> tuple[Attempt, Mapping[str, Any]]:
-        """One request, in its place among those in flight, and the fields that were sent: those that the
-        endpoint is known to take once the place is free.
-        """
-        key = self._key()
-        era = await self.limit.acquire()
-        pace = Pace.UNKNOWN
-        try:
-            fields = self._fields.of(request)
-            attempt = await self._send(self._body(request, fields), key)
-            pace = _pace(attempt)
-            return attempt, fields
-        finally:
-            self.limit.release(era, pace)
-
-    async def _send(self, body: bytes, key: str | None) -> Attempt:
-        headers = {"Content-Type": "application/json"}
-        if key:
-            headers["Authorization"] = f"Bearer {key}"
-        try:
-            async with self._open().post(
-                f"{self._base_url}/chat/completions", data=body, headers=headers, allow_redirects=False
-            ) as response:
-                payload = await _read_capped(response)
-                if response.status == 200:
-                    attempt = read_reply(payload)
-                else:
-                    wait_s = retry_after_s(response.headers, time.time())
-                    attempt = read_refusal(response.status, payload, wait_s)
-        except aiohttp.ConnectionTimeoutError:
-            attempt = Failed(0, f"no connection within {self._timeout.sock_connect:g} s")
-        except TimeoutError:
-            message = f"no complete reply within {self._timeout.total:g} s"
-            attempt = Failed(0, message, too_slow=True, lost=True)
-        except (aiohttp.ClientError, OSError) as error:
-            lost = not isinstance(error, aiohttp.ClientConnectorError)
-            attempt = Failed(0, f"{type(error).__name__}: {error}", lost=lost)
-        if key and isinstance(attempt, Failed):
-            return attempt.without(key)
-        return attempt
-
-    def _open(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            connector = aiohttp.TCPConnector(limit=0)  # `AdaptiveLimit` is the limit
-            self._session = aiohttp.ClientSession(connector=connector, timeout=self._timeout)
-        return self._session
-
-    def _key(self) -> str | None:
-        if self._api_key_env is None:
-            return None
-        key = os.environ.get(self._api_key_env, "").strip()
-        if not key:
-            raise ModelRefused(
-                f"{self.name} needs a key, and the environment variable {self._api_key_env} is not set"
-            )
-        return key
-
-    def _error(self, failed: Failed, request: ModelRequest, bill: Bill) -> ModelRefused | ModelUnavailable:
-        """The exception for the last failed try, in words."""
-        found = f"status {failed.status}, {failed.message}" if failed.status else failed.message
-        if failed.worth_retrying:
-            return ModelUnavailable(
-                f"{self._base_url} did not answer for {self._model} in {failed.n_tries} tries; the last "
-                f"error was: {found}. {self._next_step(failed)}, then run the command again",
-                **bill.facts(),
-            )
-        message = f"{self._base_url} refused a request to {self._model}: {found}"
-        if _of_the_prompt(failed) or self._fields.chosen(failed, request):
-            return PromptRefused(message, **bill.facts())
-        return ModelRefused(". ".join(filter(None, (message, self._hint(failed)))), **bill.facts())
-
-    def _next_step(self, failed: Failed) -> str:
-        """What to do about a failure that may pass."""
-        if (asked := failed.retry_after_s or 0.0) > self._wait_s:
-            return f"It asks to wait {asked:,.0f} s, which is more than wait_s = {self._wait_s:g}: wait"
-        if is_loading(failed):
-            return f"It was still loading the model after {self._wait_s:g} s (wait_s): wait until it is there"
-        return "Check that the server runs and is reachable"
-
     def _tell_loading(self, failed: Failed) -> None:
         if is_loading(failed) and not self._told_loading:
             self._told_loading = True
             logger.warning("%s is loading %s: waiting up to %g s", self._base_url, self._model, self._wait_s)
 
-    def _hint(self, failed: Failed) -> str:
-        status = failed.status
-        if status == 200 and failed.final:
-            return "Have the server answer whole: extra_body = { stream = false }, or a setting of its own"
-        if failed.unpaid:
-            return "The account has no credit left, and waiting does not help"
-        if status in (401, 403):
-            if self._api_key_env:
-                return f"Check the key in the environment variable {self._api_key_env}"
-            return "Name the environment variable that holds the key in api_key_env"
-        if status == 404:
-            return f"Check the address (it often ends in /v1) and that the endpoint serves {self._model}"
-        if 300 <= status < 400:
-            return "Use the address to which it redirects"
-        return ""
-
-
-def _checked(base_url: str) -> str:
-    try:
-        url = URL(base_url)
-    except ValueError as error:
-        raise ConfigError(f"{base_url!r} is not an address: {error}") from error
-    if url.scheme not in ("http", "https") or not url.host:
-        raise ConfigError(f"{base_url!r} is not the address of an endpoint, such as http://localhost:8000/v1")
-    if url.user or url.password or url.query_string or url.fragment:
-        raise ConfigError(
-            f"the address of the endpoint at {url.host} carries a user, password, query or fragment; a key "
-            "belongs in an environment variable, named by api_key_env"
-        )
-    return base_url.rstrip("/")
-
-
-def _of_the_prompt(failed: Failed) -> bool:
-    """Whether the prompt is refused, rather than how it was sent: too long, or not allowed."""
-    if failed.status not in (400, 422):
-        return failed.status == 413
-    return failed.code in _FILTERED or _TOO_LONG.search(failed.message) is not None
-
 
 def _pace(attempt: Attempt) -> Pace:
-    if not isinstance(attempt, Failed):
+    if isinstance(attempt, Completed):
         return Pace.FINE
     overloaded = attempt.status in _OVERLOADED and not is_loading(attempt) and not attempt.unpaid
     return Pace.OVERLOADED if attempt.too_slow or overloaded else Pace.UNKNOWN
-
-
-async def _read_capped(response: aiohttp.ClientResponse) -> bytes:
-    chunks, n_bytes = [], 0
-    async for chunk in response.content.iter_any():
-        chunks.append(chunk)
-        n_bytes += len(chunk)
-        if n_bytes > _MAX_BODY_BYTES:
-            response.close()
-            raise aiohttp.ClientPayloadError(f"the reply is longer than {_MAX_BODY_BYTES:,} bytes")
-    return b"".join(chunks)
