@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from loriner.models.base import ModelReply, ModelRequest
 from loriner.models.prices import Price, cost
-from loriner.models.tokens import ASSUMED_REPLY, most, prompt_about
+from loriner.models.tokens import ASSUMED_REPLY, most, prompt_about, prompt_bytes
 from loriner.records import Usage
 
 
@@ -17,7 +18,7 @@ class Ahead:
     tokens: float = 0.0
     """As its prompt and the mean reply have."""
     usd: float = 0.0
-    """With a reply as long as the longest of its model so far."""
+    """With a prompt as dense in tokens and a reply as long as any of its model so far."""
     most_usd: float = 0.0
     """With a reply as long as it may be."""
 
@@ -32,6 +33,9 @@ class Forecast:
         """
         self._price = price
         self._longest: int | None = None
+        """Tokens of the longest reply; None before the first."""
+        self._densest = 0.0
+        """Tokens a byte of the prompt that had the most."""
 
     def of(self, request: ModelRequest, usage: Usage) -> Ahead:
         """What the call may take in a run that has spent so much."""
@@ -40,13 +44,16 @@ class Forecast:
         if self._price is None:
             usd = (usage.usd or 0.0) * tokens / max(1, usage.prompt_tokens + usage.completion_tokens)
             return Ahead(tokens=tokens, usd=usd, most_usd=usd)
-        longest = min(reply, ASSUMED_REPLY if self._longest is None else self._longest)
+        likely = (prompt, min(reply, ASSUMED_REPLY))
+        if self._longest is not None:
+            likely = (math.ceil(self._densest * prompt_bytes(request)), min(reply, self._longest))
         return Ahead(
             tokens=tokens,
-            usd=cost(self._price, prompt, longest) or 0.0,
+            usd=cost(self._price, *likely) or 0.0,
             most_usd=cost(self._price, prompt, reply) or 0.0,
         )
 
-    def learn(self, reply: ModelReply) -> None:
-        """Takes note of how long a reply was."""
+    def learn(self, request: ModelRequest, reply: ModelReply) -> None:
+        """Takes note of how many tokens a prompt and its reply had."""
         self._longest = max(self._longest or 0, reply.completion_tokens)
+        self._densest = max(self._densest, reply.prompt_tokens / max(1, prompt_bytes(request)))

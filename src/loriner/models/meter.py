@@ -118,7 +118,7 @@ class Meter:
         self._kept = need
 
     def dearest(self, model: str) -> float:
-        """US dollars that the dearest call of the model was expected to cost."""
+        """US dollars that a call such as the dearest of the model so far is expected to cost."""
         return self._dearest.get(model, 0.0)
 
     def begin_trial(self) -> None:
@@ -148,19 +148,20 @@ class Meter:
         cap = self._budget.minutes
         return None if cap is None else max(cap - self._kept.minutes - self.minutes, 0.0) * 60 + GRACE_S
 
-    async def admit(self, ahead: Ahead, model: str = "") -> None:
-        """Counts one call of a model that is about to be sent, once it fits beside those in flight.
+    async def admit(self, forecast: Callable[[], Ahead]) -> Ahead:
+        """Counts one call that is about to be sent, once it fits beside those in flight; what it may take by
+        the forecast of that moment.
 
         Raises:
             BudgetReached: it does not fit, or a cap is reached.
             ConfigError: a cap is smaller than this call, and it would be the first.
         """
-        while self._crowded(ahead):
+        while self._crowded(ahead := forecast()):
             waiter = asyncio.get_running_loop().create_future()
             self._waiting.append(waiter)
             await waiter
-        self._dearest[model] = max(ahead.usd, self.dearest(model))
         self.send(ahead)
+        return ahead
 
     def send(self, ahead: Ahead = NOTHING) -> None:
         """Counts one call that is sent now, as `admit` does without waiting."""
@@ -191,8 +192,11 @@ class Meter:
             budget.usd is not None and usd > budget.usd - kept.usd
         )
 
-    def done(self, reply: ModelReply) -> None:
-        """Counts what a sent call cost. A reply from a cache gives the call back."""
+    def done(self, reply: ModelReply, model: str = "", again_usd: float = 0.0) -> None:
+        """Counts what a sent call cost, which asked again is expected to cost so much. A reply from a cache
+        gives the call back.
+        """
+        self._dearest[model] = max(again_usd, self.dearest(model))
         if reply.cached:
             self._n_sent -= 1
             return

@@ -37,8 +37,7 @@ class MeteredModel:
             ConfigError: a cap is smaller than the first call of the run.
         """
         meter = self._meter
-        ahead = self._forecast.of(request, meter.usage)
-        await meter.admit(ahead, self.name)
+        ahead = await meter.admit(lambda: self._forecast.of(request, meter.usage))
         started = time.monotonic()
         try:
             async with asyncio.timeout(meter.patience_s) as patience:
@@ -51,8 +50,8 @@ class MeteredModel:
             raise
         finally:
             meter.landed(ahead)
-        self._forecast.learn(reply)
-        meter.done(reply)
+        self._forecast.learn(request, reply)
+        meter.done(reply, self.name, self._forecast.of(request, meter.usage).usd)
         return reply
 
     async def close(self) -> None:

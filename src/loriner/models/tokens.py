@@ -31,11 +31,14 @@ def prompt_about(request: ModelRequest) -> int:
     return about(prompt_characters(request))
 
 
+def prompt_bytes(request: ModelRequest) -> int:
+    """Bytes of all messages."""
+    return sum(len(each.content.encode("utf-8", "replace")) for each in request.messages)
+
+
 def most(request: ModelRequest) -> tuple[int, int]:
     """Tokens of prompt and completion that a request takes at most: it may ask for no more of the second;
     the first are counted by bytes, which only an odd text can pass.
     """
-    n_bytes = sum(len(each.content.encode("utf-8", "replace")) for each in request.messages)
-    return math.ceil(n_bytes / LEAST_BYTES_PER_TOKEN) + _OF_A_MESSAGE * len(
-        request.messages
-    ), request.max_tokens
+    prompt = math.ceil(prompt_bytes(request) / LEAST_BYTES_PER_TOKEN) + _OF_A_MESSAGE * len(request.messages)
+    return prompt, request.max_tokens
