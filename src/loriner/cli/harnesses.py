@@ -68,10 +68,14 @@ def log(context: typer.Context, task: TaskArgument) -> None:
         documents.emit([each.as_json() for each in entries])
         return
     rows = [
-        [each.sha[:10], each.harness_id[:12], each.round, each.score, each.subject, each.when]
+        [each.sha[:10], each.harness_id[:12], each.round, _score(each.score), each.subject, each.when]
         for each in entries
     ]
     render.table(f"Versions of {task}", ["commit", "harness", "round", "score", "what", "when"], rows)
+
+
+def _score(score: float | None) -> str | None:
+    return None if score is None else f"{score:.2f}"
 
 
 @app.command()
@@ -203,7 +207,9 @@ def bisect(
         ]
         documents.emit({"question": question, "steps": steps, "first_wrong": wrong})
         return
-    rows = [[each.entry.sha[:10], each.entry.round, each.entry.subject, each.score] for each in turn.steps]
+    rows = [
+        [each.entry.sha[:10], each.entry.round, each.entry.subject, _score(each.score)] for each in turn.steps
+    ]
     render.table(f"Question {question}", ["commit", "round", "what", "score"], rows)
     typer.echo(f"wrong from {wrong[:10]} on" if wrong else "right at the end")
 
