@@ -1,4 +1,4 @@
-"""Cap what a search may spend, and go on with it later.
+"""Cap what a search may spend, and resume it later.
 
     python examples/budget_and_resume.py [MODEL] [TASK]
 

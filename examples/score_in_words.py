@@ -1,8 +1,8 @@
-"""A scorer that pays for parts and says what is wrong: the best feedback that a proposer gets.
+"""A scorer that gives partial credit and says what is wrong: the best feedback that a proposer can get.
 
     python examples/score_in_words.py
 
-No model is asked: `loriner tasks check` looks at a task in the same way before you spend anything.
+No model is called. `loriner tasks check` checks a task in the same way before you spend anything.
 """
 
 import asyncio

@@ -88,9 +88,9 @@ class TaskSettings(Table):
     """A task of your own, written into `loriner.toml`: the same keys as a task folder's `task.toml`."""
 
     name: str
-    """What it is called."""
+    """The name of the task."""
     items: Path
-    """A JSONL file: `id`, `question`, `answer`, anything else."""
+    """A JSONL file with `id`, `question`, `answer` and anything else."""
     scorer: str
     """`score.py:score`, relative to the file that names it."""
     split: dict[str, float] | None = None
@@ -98,38 +98,38 @@ class TaskSettings(Table):
     description: str = ""
     """What is asked and how it is scored, in words for the proposer."""
     seed_harness: str = "minimal"
-    """The harness of the library that adaptation starts from."""
+    """The library harness that adaptation starts from."""
 
 
 class SearchSettings(Table):
     """How an adaptation searches."""
 
     rounds: int = Field(default=10, ge=1)
-    """Rounds at most."""
+    """Largest number of rounds."""
     candidates: Annotated[int, Flag(short="-k")] = Field(default=1, ge=1)
     """Completions asked of the proposer in each round."""
     accept: Rule = "paired"
     """The rule by which a candidate is accepted."""
     feedback: int = Field(default=16, ge=1)
-    """Feedback questions that a round shows to the proposer: the next ones of the split, and more while all
-    are right."""
+    """Feedback questions per round that the proposer is shown: the next ones of the split, and more as long
+    as all answers are right."""
     grade: int = Field(default=128, ge=1)
-    """Questions that decide, at most; most candidates meet the first block of them only."""
+    """Largest number of grade questions, which decide; most candidates are scored on the first block only."""
     test: int = Field(default=64, ge=0)
-    """Sealed questions, at most, scored once at the end; 0 leaves them sealed."""
+    """Largest number of sealed test questions, scored once at the end; 0 leaves them unused."""
     revise: Revise = "current"
     """What a round revises: the version accepted last; always the seed, with no memory of other rounds; or
     (`tree`) the scored program with the highest upper confidence bound."""
     oracle: bool = False
-    """Score every candidate on the sealed questions too, to report the best of them; it decides nothing."""
+    """Also score every candidate on the sealed questions, to report the best; this decides nothing."""
     allowance: Allowance | None = None
-    """What the search may use, such as `{ unit = "calls", amount = 500 }`: then no round begins, and a
-    candidate that went beyond does not count."""
+    """What the search may use, such as `{ unit = "calls", amount = 500 }`. Once it is used up, no round
+    begins, and a candidate that exceeded it does not count."""
 
 
 class AdaptSettings(SearchSettings):
-    """What `adapt` searches, and how. The other commands take its task, solver, proposer and harness, unless
-    they are given their own.
+    """What `adapt` works on, and how. Other commands use its task, solver, proposer and harness, unless they
+    are given their own.
     """
 
     task: Annotated[str | None, Flag(argument=True)] = None
@@ -139,36 +139,36 @@ class AdaptSettings(SearchSettings):
     proposer: str = "catalogue"
     """`catalogue`, or the model that writes revisions."""
     harness: str | None = None
-    """Start from a version, library:NAME or a file; default: the task's own seed harness."""
+    """Where to start: a version, library:NAME or a file; default: the task's own seed harness."""
     history: Annotated[bool, Flag(off="Hide earlier revisions from the proposer.")] = True
     """Show the proposer what was tried before."""
     traces: Annotated[bool, Flag(off="Hide trials from the proposer.")] = True
-    """Show the proposer trials with answers and calls; without them it sees scores and counts."""
+    """Show the proposer trials with answers and calls; otherwise it sees only scores and counts."""
     targets: Annotated[bool, Flag(off="Hide right answers from the proposer.")] = True
     """Show the proposer the right answers of feedback questions."""
     scores_only: bool = False
-    """Show the proposer the program and its scores, nothing else."""
+    """Show the proposer only the program and its scores."""
 
 
 class CompareSettings(Table):
-    """What `compare` sets against each other. How each search works is in `adapt`."""
+    """What `compare` compares. How each search works is set in `adapt`."""
 
     tasks: Annotated[Names, Flag(argument=True)] = Field(default_factory=list)
     """Tasks, or suites: rg-train, rg-hard, one of loriner.toml; default: the task of `adapt`."""
     modes: Annotated[list[Mode], BeforeValidator(_names)] = Field(default=list(MODES[:4]), min_length=1)
     """Search modes, with commas between them."""
     seeds: int = Field(default=3, ge=1)
-    """Repetitions, each with other samples of solver and proposer."""
+    """Repetitions, each with new samples of solver and proposer."""
     equal: Unit = "calls"
     """What is held equal between the modes."""
     allowance: float | None = Field(default=None, gt=0)
     """Budget of each search, in the unit of --equal; default: what `sequential` used."""
     temperature: float = Field(default=0.7, gt=0, le=2)
-    """Temperature at which `sampling` samples the seed program, where that asks for less."""
+    """Lowest temperature of the seed program's calls in the mode `sampling`."""
 
 
 class EvaluateSettings(Table):
-    """What `evaluate` scores. A run keeps it, so that it can be resumed by its id alone."""
+    """What `evaluate` scores. A run stores these settings, so its id is enough to resume it."""
 
     suite: Annotated[str | None, BeforeValidator(_joined), Flag(argument=True)] = None
     """Tasks or suites, with commas between them; default: the task of `adapt`."""
@@ -176,68 +176,68 @@ class EvaluateSettings(Table):
     """A version, library:NAME, a file, or `library` for all of it; may be given several times. Default: the
     harness of `adapt`, or else each task's own seed."""
     split: Annotated[Split, BeforeValidator(_split)] = "grade"
-    """Which questions."""
+    """Which questions to use."""
     limit: int | None = Field(default=None, ge=1)
-    """Questions of a task at most."""
+    """Largest number of questions per task."""
     samples: int = Field(default=1, ge=1)
-    """Trials of each question."""
+    """Trials per question."""
 
 
 class ProposeSettings(Table):
     """How a model is asked for revisions."""
 
     prompt_tokens: int = Field(default=16_000, ge=512)
-    """Longest prompt, by a cautious count. A model whose context is known gets no more than fits."""
+    """Longest prompt, by a cautious count. A model with a known context gets no more than fits."""
     completion_tokens: int = Field(default=8_192, ge=16)
-    """Longest reply, which the context of a model may shorten too."""
+    """Longest reply; the context of the model may shorten it too."""
     temperature: float = Field(default=0.8, ge=0)
     """Sampling temperature of the proposer."""
 
 
 class CompareProposersSettings(Table):
-    """What `compare-proposers` sets against each other."""
+    """What `compare-proposers` compares."""
 
     suite: Annotated[str | None, BeforeValidator(_joined), Flag(argument=True)] = None
     """Suites and tasks, with commas between them, or frozen contexts (FILE.jsonl)."""
     proposers: Names = Field(default_factory=list)
     """NAME=MODEL, or `catalogue`, with commas between them."""
     per_task: int = Field(default=2, ge=1)
-    """Contexts of each task."""
+    """Contexts per task."""
     completions: Annotated[int, Flag(short="-k")] = Field(default=4, ge=1)
-    """Completions in each context."""
+    """Completions per context."""
     grade: int = Field(default=16, ge=1)
     """Questions that score a completion."""
     setting: Literal["canonical", "varied", "both"] = "canonical"
-    """The questions as they are, or in frames and answer contracts that vary, or both."""
+    """Use the questions as they are, in varied formats, or both."""
     out: Path = Path("comparison")
-    """The folder where contexts and samples are kept."""
+    """Folder for contexts and samples."""
 
 
 class Settings(Table):
     """Everything that can be set, with its default."""
 
     home: Path = Path(".loriner")
-    """Where all state lives: store, registry, frozen items, weights."""
+    """Folder of all state: store, registry, generated items, weights."""
     models_dir: Path | None = None
-    """Where weights lie; default: `models` under `home`."""
+    """Folder of the weights; default: `models` under `home`."""
     seed: int = Field(default=0, ge=-MOST_SEED, le=MOST_SEED)
-    """Seed of every draw."""
+    """Seed of all random choices."""
     offline: bool = False
-    """Fetch nothing."""
+    """Download nothing; use no endpoint elsewhere."""
     isolation: Isolation = "auto"
-    """The sandbox (docs/runtime.md)."""
+    """Kind of sandbox (docs/runtime.md)."""
     allow_reduced: bool = False
-    """Accept a sandbox below level 2."""
-    cache: Annotated[bool, Flag(off="Ask again what was asked before.")] = True
+    """Also run with a sandbox below level 2."""
+    cache: Annotated[bool, Flag(off="Send requests again that were sent before.")] = True
     """Reuse replies to equal requests."""
     concurrency: int = Field(default=64, ge=1)
-    """Trials in flight."""
+    """Trials running at the same time."""
     task: TaskSettings | None = None
     """A task of your own without a folder."""
     models: dict[str, ModelSpec] = Field(default_factory=dict)
-    """Models by the names that `--solver` and `--proposer` take."""
+    """Models, by the names that `--solver` and `--proposer` accept."""
     limits: Limits = Limits()
-    """Of one trial (docs/runtime.md)."""
+    """Limits of one trial (docs/runtime.md)."""
     budget: Budget = Budget()
     """Caps on one run (docs/budgets-and-resume.md)."""
     adapt: AdaptSettings = AdaptSettings()
@@ -246,9 +246,9 @@ class Settings(Table):
     compare: CompareSettings = CompareSettings()
     compare_proposers: CompareProposersSettings = CompareProposersSettings()
     suites: dict[str, list[str]] = Field(default_factory=dict)
-    """Your own sets of tasks, by name, beside those that `tasks list` shows."""
+    """Your own suites of tasks, by name, in addition to those that `tasks list` shows."""
     sinks: Annotated[list[Sink], Flag(name="sink")] = Field(default_factory=list)
-    """Trackers that hear of every round; may be given several times."""
+    """Trackers to report every round to; may be given several times."""
 
     @property
     def weights(self) -> Path:

@@ -121,12 +121,12 @@ def _toml_value(value: Any) -> str | None:
 def _model() -> list[str]:
     """The tables that have names of your own, as comments."""
     lines = [
-        "# Your own sets of tasks.",
+        "# Your own suites of tasks.",
         "# [suites]",
         '# mine = ["rg:gcd", "tasks/invoices", "rg-hard"]',
         "",
     ]
-    lines += ["# A model of your own: then give `--solver small`.", "# [models.small]"]
+    lines += ["# A model of your own; use it with `--solver small`.", "# [models.small]"]
     for each in _fields(ModelSpec, ""):
         lines += [f"# # {words}" for words in textwrap.wrap(each.about, 106)]
         lines += [f"# {each.name} = {_toml_value(each.default) or '...'}"]

@@ -97,7 +97,7 @@ def test_an_export_names_the_tools_to_write_and_keeps_what_was_written(
     done = loriner("export", "own.py", "-o", "ex")
     assert done.returncode == 0
     assert (tmp_path / "ex" / "tools.py").read_text() == written
-    assert done.stderr.count("note: ") == 1 and "ex/tools.py was there, changed, and is kept" in done.stderr
+    assert done.stderr.count("note: ") == 1 and "ex/tools.py has changes of yours and is kept" in done.stderr
 
 
 def test_what_led_and_could_not_be_confirmed_is_shown_with_the_command_that_takes_it(
@@ -106,15 +106,15 @@ def test_what_led_and_could_not_be_confirmed_is_shown_with_the_command_that_take
     few = ("--rounds", "1", "-k", "2", "--grade", "4")
     done = loriner("adapt", str(folder), "--solver", stub.url, *few)
     assert done.returncode == 0, done.stderr
-    assert "What led and was not confirmed" in done.stdout
-    assert "To take it all the same: loriner take sums" in done.stdout
+    assert "Ahead, but not confirmed" in done.stdout
+    assert "To use it anyway: loriner take sums" in done.stdout
     assert "The search ended: rounds." in done.stdout
     run = json.loads(loriner("runs", "list", "--json").stdout)[0]["run"]
     document = json.loads(loriner("adapt", "--resume", run, "--json").stdout)
     kept = document["candidate"]
     assert kept["test"]["score"] == 1.0 and document["best"]["test"]["score"] == 0.0
     assert kept["reason"].startswith("refused: ") and document["stopped"]["reason"] == "rounds"
-    assert "A candidate leads and was not confirmed" in loriner("report", run, "-o", "r.html").stdout
+    assert "A candidate is ahead but was not confirmed" in loriner("report", run, "-o", "r.html").stdout
     assert loriner("show", "best/sums").stdout == loriner("show", document["seed"]["harness"][:12]).stdout
     assert loriner("take", "sums").stdout.startswith("best/sums is ")
     assert loriner("show", "best/sums").stdout == loriner("show", kept["harness"][:12]).stdout

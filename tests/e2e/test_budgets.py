@@ -61,7 +61,7 @@ def test_a_cap_in_the_middle_prints_the_table_and_the_resume_ends_as_an_uncapped
     assert run["status"] == "budget" and run["usage"]["calls"] <= cap(whole)
     told = capped.stderr.strip().splitlines()[-1]
     assert "kept for the sealed questions" in told
-    assert f"To go on: loriner adapt --resume {run['run']}, with a larger cap or none" in told
+    assert f"To resume: loriner adapt --resume {run['run']}, with a larger cap or none" in told
     resumed = loriner("adapt", "--resume", run["run"], "--json")
     assert resumed.returncode == 0, resumed.stderr
     assert settled(json.loads(resumed.stdout)) == settled(whole)
@@ -155,11 +155,12 @@ def test_off_a_terminal_a_run_says_what_it_is_its_plan_and_its_rounds(
     told = done.stderr.splitlines()
     assert told[0] == f"run {run['run']}: sums, solver {stub.url} (frozen), proposer catalogue"
     assert told[1].startswith("plan: 3 rounds of 2 candidates at most, rule mean; ")
-    assert re.fullmatch(r"about \d+ (s|min) at most, by the first 3 trials", told[2])
+    assert re.fullmatch(r"about \d+ (s|min) at most, judging by the first 3 trials", told[2])
     rounds = [line for line in told if re.match(r"round \d+:", line)]
     assert [line.split(":")[0] for line in rounds] == ["round 1", "round 2", "round 3"]
-    assert re.match(r"round 1: '.+' 0\.\d\d \(accepted: .*\); '.+' \d\.\d\d \(another led\)\. ", rounds[0])
-    assert "search ended: rounds; now the sealed questions" in told
+    first = r"round 1: '.+' 0\.\d\d \(accepted: .*\); '.+' \d\.\d\d \(another candidate led\)\. "
+    assert re.match(first, rounds[0])
+    assert "search ended: rounds; now scoring the sealed test questions" in told
 
 
 def test_on_a_terminal_one_line_moves(asked: list[str], stub: Stub, tmp_path: Path) -> None:

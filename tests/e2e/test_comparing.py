@@ -112,7 +112,7 @@ def test_an_endpoint_that_fails_in_an_arm_is_answered_by_resuming_the_comparison
     stopped = loriner(*command, *SIZES)
     (run,) = runs(loriner)
     assert stopped.returncode == 3 and (run["command"], run["status"]) == ("compare", "failed")
-    assert stopped.stderr.rstrip().endswith(f"To go on: loriner compare --resume {run['run']}")
+    assert stopped.stderr.rstrip().endswith(f"To resume: loriner compare --resume {run['run']}")
     (arm,) = json.loads(loriner("runs", "show", run["run"], "--json").stdout)["arms"]
     assert arm not in stopped.stderr
     stub.status = lambda number, prompt: 200

@@ -191,4 +191,4 @@ def test_weights_come_from_the_source_that_is_named_or_not_at_all(loriner: Comma
     assert f"{tmp_path / 'none'}: no such file or directory" in done.stderr
     offline = loriner("--offline", "models", "pull", "smollm2-135m")
     assert offline.returncode == 2
-    assert "--offline forbids fetching" in offline.stderr
+    assert "--offline forbids downloading" in offline.stderr

@@ -93,7 +93,7 @@ def test_a_program_of_no_known_task_is_exported_without_and_says_so(
     (tmp_path / "shots.py").write_text(SHOTS)
     done = loriner("export", "shots.py", "-o", "out")
     assert done.returncode == 0
-    assert "its examples are not written, --task TASK says whose they are" in done.stderr
+    assert "no examples were written; name their task with --task TASK" in done.stderr
     assert "tools that out/tools.py lacks: examples" in done.stderr
     assert not (tmp_path / "out" / "examples.jsonl").exists()
     done = loriner(

@@ -124,7 +124,7 @@ def test_few_open_files_make_fewer_trials_at_once_and_no_failure(
             "evaluate sums --solver STUB --max-calls 3",
             4,
             "BudgetReached",
-            "To go on: loriner evaluate --resume",
+            "To resume: loriner evaluate --resume",
         ),
         ("runs list --home damaged", 6, "StoreError", "no SQLite database"),
     ],

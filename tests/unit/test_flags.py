@@ -71,9 +71,9 @@ def test_help_says_what_the_field_says_with_its_default() -> None:
     code, help_, _ = run("--help", places=("adapt.rounds", "adapt.accept", "cache"))
     words = " ".join(help_.replace("│", " ").split())
     assert code == 0
-    assert "Rounds at most. Default: 10." in words
+    assert "Largest number of rounds. Default: 10." in words
     assert "always|mean|paired" in words and "Default: paired." in words
-    assert "--no-cache" in words and "Ask again what was asked before." in words
+    assert "--no-cache" in words and "Send requests again that were sent before." in words
 
 
 def test_a_value_out_of_range_is_refused_before_anything_runs() -> None:

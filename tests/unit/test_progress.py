@@ -21,7 +21,7 @@ async def test_silence_is_told_and_each_time_more_patiently(
         assert capsys.readouterr().err == ""
         await asyncio.sleep(2.7)
     told = capsys.readouterr().err.splitlines()
-    assert all(line.startswith("nothing has come back for ") for line in told)
+    assert all(line.startswith("no result for ") for line in told)
     assert 2 <= len(told) <= 4, "after 0.6, 1.2 and 2.4 s"
 
 

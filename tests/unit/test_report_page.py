@@ -27,7 +27,7 @@ SECTIONS = [
     "structure-of-revisions",
     "refused-edits",
     "cost-tokens-latency",
-    "slowest-and-dearest-trials",
+    "slowest-and-most-expensive-trials",
     "configuration-and-versions",
 ]
 

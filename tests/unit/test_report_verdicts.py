@@ -58,17 +58,17 @@ async def test_the_verdict_follows_the_sealed_questions(
 async def test_luck_is_named_where_the_sealed_score_is_lower(tmp_path: Path) -> None:
     found = await episode(tmp_path, lucky)
     assert found.best is not None
-    assert luck(found.best).endswith("flatters it: quote the sealed one.")
+    assert luck(found.best).endswith("too high: quote the sealed score.")
     honest = await episode(tmp_path / "2", better)
     assert honest.best is not None
-    assert luck(honest.best).endswith("was chosen holds.")
+    assert luck(honest.best).endswith("The first score holds.")
 
 
 async def test_nothing_accepted_and_ended_early_are_said(tmp_path: Path) -> None:
     found = await episode(tmp_path, better)
     assert found.seed is not None
     stood = replace(found, best=replace(found.seed, name="best"))
-    assert outcome(stood).startswith("No revision was accepted: the seed program stands at 0.20 [0.08, 0.38]")
+    assert outcome(stood).startswith("No revision was accepted: the seed program scores 0.20 [0.08, 0.38]")
     early = replace(found, status="budget", seed=None, best=None)
     assert outcome(early).startswith("The run ended early (budget); 1 revision accepted in 3 rounds")
 

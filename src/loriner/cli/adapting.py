@@ -29,7 +29,7 @@ def adapt(
     resume: Resume = None,
     replay: Replay = None,
 ) -> None:
-    """Adapts a harness to a task: propose, evaluate, accept, round after round."""
+    """Improves a harness for a task: proposes, evaluates and accepts revisions, round by round."""
     from loriner.verbs.adapt import estimate
     from loriner.verbs.earlier import Earlier, as_begun
 
@@ -46,7 +46,7 @@ def demo(
     context: typer.Context,
     task: Annotated[str, typer.Option(help="A task: a name or a folder.")] = DEMO_TASK,
     solver: Annotated[str, typer.Option(help="The frozen model that answers.")] = DEMO_SOLVER,
-    rounds: Annotated[int, typer.Option(help="Rounds at most.")] = 1,
+    rounds: Annotated[int, typer.Option(help="Largest number of rounds.")] = 1,
 ) -> None:
     """Adapts the minimal harness to a real task with a real small model on this machine."""
     from loriner.cli.models import ensure_pulled
@@ -61,7 +61,7 @@ def demo(
     _say(
         given,
         f"The solver {solver} is a real model, run on this machine; its weights do not change.\n"
-        f"The task is {task}. The proposer picks from a catalogue of known revisions: it is no model.",
+        f"The task is {task}. The proposer is a catalogue of known revisions, not a model.",
     )
     episode = _adapted(given, settings)
     _print(given, settings, episode)
@@ -108,6 +108,6 @@ def _print(given: Globals, settings: Settings, episode: Adaptation) -> None:
         render.adaptation(episode, settings.adapt.solver or "", spent)
     if (stop := episode.stopped).reason == "budget":
         missing = f" Not scored: {'; '.join(stop.missing)}." if stop.missing else ""
-        further = f"To go on: loriner adapt --resume {episode.run_id}, with a larger cap or none"
+        further = f"To resume: loriner adapt --resume {episode.run_id}, with a larger cap or none"
         typer.echo(f"error: {stop.why}.{missing} {further}", err=True)
         raise typer.Exit(BudgetReached.exit_code)  # the document is out: an error would be a second one

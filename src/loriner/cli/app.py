@@ -33,10 +33,10 @@ COMMANDS = {
 """The module of each command."""
 GROUPS = {
     "tasks": ("tasks", "Tasks: questions with a scorer."),
-    "models": ("models", "Models that can be named, and pinned weights."),
-    "runs": ("runs", "What was run."),
-    "versions": ("harnesses", "The registry: accepted programs and what became of them."),
-    "store": ("stores", "The feedback store."),
+    "models": ("models", "Models: list their names, download pinned weights."),
+    "runs": ("runs", "Runs: list, show or watch them."),
+    "versions": ("harnesses", "Versions: the seed and the accepted programs of each task."),
+    "store": ("stores", "The store of all runs: check, export or merge it."),
     "train": ("training", "Train a proposer: contexts, teacher data, trees, SFT, GRPO."),
 }
 """The module of each group of commands, which it calls `app`, and what the group is."""
@@ -58,7 +58,7 @@ def app_for(asked: str) -> typer.Typer:
         pretty_exceptions_enable=False,
         add_completion=False,
     )
-    app.callback(epilog="Global options may stand anywhere on the line. Exit codes: docs/cli.md.")(root)
+    app.callback(epilog="Global options may appear anywhere on the line. Exit codes: docs/cli.md.")(root)
     for name, module in {**COMMANDS, **ALIASES}.items():
         function = name.replace("-", "_")
         command = getattr(_module(module), function) if name == asked else _listed(module, function)
@@ -110,16 +110,18 @@ def _version(context: typer.Context, asked: bool) -> None:
 
 def root(
     context: typer.Context,
-    home: Annotated[Path | None, typer.Option(help="Where all state lives (default .loriner/).")] = None,
+    home: Annotated[Path | None, typer.Option(help="Folder of all state (default .loriner/).")] = None,
     config: Annotated[Path | None, typer.Option(help="Settings file (default loriner.toml).")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="A.B=C", help="One setting, as in loriner.toml.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", is_eager=True, help="One JSON document on stdout.")] = False,
-    seed: Annotated[int | None, typer.Option(help="Seed of every draw.")] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Fetch nothing.")] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Errors only.")] = False,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Tell more.")] = False,
+    seed: Annotated[int | None, typer.Option(help="Seed of all random choices.")] = None,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Download nothing; use no endpoint elsewhere.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Print more.")] = False,
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
 ) -> None:
     """Reads the options that every verb takes."""

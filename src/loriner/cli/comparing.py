@@ -22,7 +22,7 @@ def compare(
     given: Globals,
     settings: Settings,
     dry_run: DryRun = False,
-    resume: Annotated[str | None, typer.Option(help="Go on with a comparison that was stopped.")] = None,
+    resume: Annotated[str | None, typer.Option(help="Resume this comparison.")] = None,
 ) -> None:
     """Compares search modes at equal cost, with paired confidence intervals."""
     from loriner.cli.session import carried_out
@@ -59,10 +59,10 @@ def _print_comparison(given: Globals, run_id: str) -> None:
 
 def report(
     context: typer.Context,
-    run: Annotated[str, typer.Argument(help="An adaptation or a comparison, by its id or a part of it.")],
+    run: Annotated[str, typer.Argument(help="A run of adapt or compare: its id, or the beginning of it.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="The file to write.")] = Path("report.html"),
 ) -> None:
-    """Writes one self-contained HTML file on a run; it can be made while the run works."""
+    """Writes a self-contained HTML report on a run, even while the run works."""
     from loriner.cli import documents
     from loriner.report.document import document
     from loriner.report.page import html
@@ -81,9 +81,9 @@ def report(
 
 def ui(
     context: typer.Context,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 0,
 ) -> None:
-    """Shows the reports in a browser on this machine, refreshed while runs work; reads only."""
+    """Shows the reports in a browser on this machine, and refreshes them while runs work. Read-only."""
     from loriner.report.serve import serve as run_server
 
     given: Globals = context.obj

@@ -16,13 +16,11 @@ if TYPE_CHECKING:
 def diagnose(
     context: typer.Context,
     run: Annotated[str, typer.Argument(help="A run id, or its beginning.")],
-    purpose: Annotated[str, typer.Option(help="feedback, grade or test.")] = "grade",
-    of: Annotated[
-        str | None, typer.Option("--task", help="Of a run over several tasks, one of them.")
-    ] = None,
-    examples: Annotated[int, typer.Option(min=0, help="Trials shown of each fault.")] = 1,
+    purpose: Annotated[str, typer.Option(help="Which trials: feedback, grade or test.")] = "grade",
+    of: Annotated[str | None, typer.Option("--task", help="The task, if the run has several.")] = None,
+    examples: Annotated[int, typer.Option(min=0, help="Trials to show for each fault.")] = 1,
 ) -> None:
-    """Why the trials of a run were not right: faults by harness, with the evidence."""
+    """Explains why trials of a run were not right: faults by harness, with the evidence."""
     from loriner.cli import documents
     from loriner.verbs.diagnose import diagnose as verb
 

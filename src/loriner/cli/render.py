@@ -78,7 +78,7 @@ def adaptation(episode: Adaptation, solver: str, spent: Usage) -> None:
     )
     _rounds(episode)
     if episode.best.harness_id == episode.seed.harness_id:
-        out.print("No revision was accepted: the seed harness stands.")
+        out.print("No revision was accepted: the seed harness is still the best.")
     else:
         out.print("\n[bold]What was accepted[/bold]")
         diff(programs["seed"].source, programs["best"].source, "seed", "best")
@@ -93,9 +93,9 @@ def adaptation(episode: Adaptation, solver: str, spent: Usage) -> None:
 
 def _unconfirmed(episode: Adaptation, candidate: Standing) -> None:
     """The candidate that led: what it changes, why it was not accepted, and how to take it all the same."""
-    console().print("\n[bold]What led and was not confirmed[/bold]")
+    console().print("\n[bold]Ahead, but not confirmed[/bold]")
     diff(episode.programs["best"].source, episode.programs["candidate"].source, "best", "candidate")
-    words = f"{candidate.reason}. To take it all the same: loriner take {shlex.quote(episode.start.task)}"
+    words = f"{candidate.reason}. To use it anyway: loriner take {shlex.quote(episode.start.task)}"
     console().print(Text(words), soft_wrap=True)
 
 
@@ -138,7 +138,7 @@ def _rounds(episode: Adaptation) -> None:
 def _what(code: str, note: str) -> str:
     if code:
         return f"refused: {code}"
-    return note.strip().splitlines()[0][:70] if note.strip() else "(no words)"
+    return note.strip().splitlines()[0][:70] if note.strip() else "(no note)"
 
 
 def _faults(before: Mapping[str, int], after: Mapping[str, int]) -> None:
@@ -227,4 +227,4 @@ def choices(found: Mapping[str, Mapping[str, Any]]) -> None:
     ]
     head = ["revisions", "n", "contexts of families", "10 % each", "bits by family", "p", "most often"]
     if rows:
-        table("What is chosen, and whether by the family, beyond chance", head, rows)
+        table("Revisions chosen, and whether the choice depends on the family", head, rows)

@@ -20,7 +20,7 @@ app.command()(watch)
 
 @app.command("list")
 def list_(context: typer.Context, limit: Annotated[int, typer.Option(min=1)] = 20) -> None:
-    """The latest runs, newest first. A comparison stands for its arms."""
+    """Lists the latest runs, newest first; a comparison is one line, without its arms."""
     from loriner.cli import documents, render
 
     given: Globals = context.obj
@@ -66,7 +66,7 @@ def _latest(given: Globals, limit: int) -> list[tuple[RunRow, Usage]]:
 def show(
     context: typer.Context, run: Annotated[str, typer.Argument(help="A run id, or its beginning.")]
 ) -> None:
-    """One run: its bill, its candidates with codes and its trials by status, or the arms of a comparison."""
+    """Shows a run: its cost, its candidates and its trials by status, or the arms of a comparison."""
     from loriner.cli import documents, render
 
     given: Globals = context.obj

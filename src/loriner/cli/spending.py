@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from loriner.cli.globals import Globals
     from loriner.search.estimate import Estimate, Range
 
-Resume = Annotated[str | None, typer.Option(help="Go on with a run that was stopped.")]
+Resume = Annotated[str | None, typer.Option(help="Resume this run.")]
 Replay = Annotated[
-    str | None, typer.Option(help="Do a run again from its recorded calls; no model is asked.")
+    str | None, typer.Option(help="Repeat this run from its recorded calls; no model is called.")
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what it would take, and stop.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print an estimate of the cost, and stop.")]
 
 
 def require_writable(path: Path) -> None:
@@ -46,19 +46,21 @@ def print_estimate(given: Globals, found: Estimate) -> None:
         ["minutes", likely and likely.minutes, None],
     ]
     render.table(
-        "What it would take",
+        "Estimate",
         ["what", "likely", "at least", "at most"],
         [[name, _span(name, each), *_ends(name, bounds)] for name, each, bounds in rows],
     )
     if likely is not None:
-        typer.echo(f"Likely takes {likely.source}.")
+        typer.echo(f"Likely assumes {likely.source}.")
         if likely.minutes is None:
-            typer.echo("Minutes are unknown until the first calls: a run says them after its first trials.")
+            typer.echo("Minutes are unknown until the first calls: a run estimates them after three trials.")
     assumed_words = ", ".join(f"{name} {each.low:g} to {each.high:g}" for name, each in ASSUMED.items())
-    typer.echo(f"At least and at most assume: {assumed_words}. Nothing was asked.")
+    typer.echo(f"At least and at most assume: {assumed_words}. No model was called.")
     if found.least is not None:
         least = found.least
-        typer.echo(f"Caps that fit one revision: --max-trials {least.trials}, --max-calls {least.calls}.")
+        typer.echo(
+            f"Smallest caps that allow one revision: --max-trials {least.trials}, --max-calls {least.calls}."
+        )
     for warning in found.warnings:
         typer.echo(f"warning: {warning}", err=True)
 

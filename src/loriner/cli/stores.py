@@ -17,10 +17,10 @@ app = typer.Typer()
 def check(
     context: typer.Context,
     rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="First write the git repository anew from the store.")
+        bool, typer.Option("--rebuild", help="First rewrite the git repository from the store.")
     ] = False,
 ) -> None:
-    """Checks that the store is whole. Exit 6 otherwise."""
+    """Checks the store for damage. Exits with 6 if there is any."""
     from loriner.cli import documents
     from loriner.store.check import check as run_check
     from loriner.store.connection import require_store
@@ -49,13 +49,13 @@ def check(
 @app.command()
 def export(
     context: typer.Context,
-    what: Annotated[str, typer.Option(help="trials, sft or grpo.")] = "trials",
+    what: Annotated[str, typer.Option(help="What to export: trials, sft or grpo.")] = "trials",
     format: Annotated[str, typer.Option(help="jsonl or parquet.")] = "jsonl",
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="The file to write; default WHAT.FORMAT.")
     ] = None,
 ) -> None:
-    """Writes stored facts for other tools."""
+    """Exports trials or training rows for other tools."""
     from loriner.store.export import export as write
 
     given: Globals = context.obj
@@ -66,10 +66,10 @@ def export(
 
 @app.command()
 def merge(
-    context: typer.Context, other: Annotated[Path, typer.Argument(help="The home directory to take from.")]
+    context: typer.Context, other: Annotated[Path, typer.Argument(help="The home folder to copy from.")]
 ) -> None:
-    """Takes over the runs of another home; doing it twice changes nothing."""
+    """Copies the runs of another home into this one; doing it twice changes nothing."""
     from loriner.store.merge import merge as run_merge
 
     given: Globals = context.obj
-    typer.echo(f"{run_merge(given.settings().home, other):,} rows taken from {other}")
+    typer.echo(f"{run_merge(given.settings().home, other):,} rows copied from {other}")

@@ -21,7 +21,7 @@ app = typer.Typer()
 freezing.register(app)
 
 TaskArgument = Annotated[str, typer.Argument(help="A task name, rg:FAMILY, or a task folder.")]
-ShownArgument = Annotated[str, typer.Argument(help="The same, or a suite.")]
+ShownArgument = Annotated[str, typer.Argument(help="A task name, rg:FAMILY, a task folder, or a suite.")]
 
 
 def _open(context: typer.Context, name: str) -> Task:
@@ -32,7 +32,7 @@ def _open(context: typer.Context, name: str) -> Task:
 
 @app.command("list")
 def list_(context: typer.Context) -> None:
-    """The suites, the tasks and the families that can be named."""
+    """Lists the suites, tasks and families."""
     from loriner.cli import documents, render
     from loriner.tasks.families import FAMILIES, WITHOUT_GOLD
     from loriner.tasks.grading import DATASETS
@@ -57,15 +57,15 @@ def list_(context: typer.Context) -> None:
         "Tasks", ["kind", "names"], [[name, ", ".join(each)] for name, each in groups.items() if each]
     )
     typer.echo(
-        "A family also as rg:FAMILY:strict and rg:FAMILY+varied (docs/tasks.md); a task of your own by the "
-        "path of its folder (loriner tasks new NAME writes one)"
+        "Families also as rg:FAMILY:strict and rg:FAMILY+varied (docs/tasks.md). Name a task of your own by "
+        "the path of its folder; `loriner tasks new NAME` writes one."
     )
 
 
 @app.command()
 def show(context: typer.Context, task: ShownArgument) -> None:
-    """What a task asks, how it scores, and one question of its feedback split with the target; or what is in
-    a suite.
+    """Shows what a task asks, how it is scored, and one feedback question with its right answer; or the
+    tasks of a suite.
     """
     from loriner.cli import documents, render
     from loriner.harness.contract import GRANTED
@@ -107,8 +107,8 @@ def show(context: typer.Context, task: ShownArgument) -> None:
 
 @app.command()
 def check(context: typer.Context, task: TaskArgument) -> None:
-    """Scores the right answers, which must be 1, and empty ones, which must be 0; looks for splits without a
-    question, a seed that is none, and questions that contradict each other. Exit 1 otherwise.
+    """Checks that right answers score 1 and empty ones 0, and looks for empty splits, an invalid seed
+    harness and contradictory questions. Exits with 1 if it finds a fault.
     """
     from loriner.cli import documents, render
     from loriner.cli.progress import counting
@@ -161,7 +161,7 @@ def _check_rows(report: TaskReport) -> list[list[str]]:
         ["median question", f"{report.median_question_length} characters"],
         *[["warning", each] for each in report.warnings],
         ["verdict", "sound" if report.passed else "NOT SOUND"],
-        *[["  since", each] for each in report.faults],
+        *[["  because", each] for each in report.faults],
     ]
 
 
@@ -174,7 +174,7 @@ def new(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="The new task's name.")],
     kind: Annotated[
-        str, typer.Option(help="What is asked: qa, classify, extract (a JSON object) or search (documents).")
+        str, typer.Option(help="Kind of answer: qa, classify, extract (a JSON object) or search (documents).")
     ] = "qa",
     table: Annotated[
         Path | None, typer.Option("--from", help="A CSV file with a header; default: sample items.")

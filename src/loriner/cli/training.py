@@ -25,7 +25,7 @@ R = TypeVar("R")
 app = typer.Typer()
 
 ConfigArgument = Annotated[Path, typer.Argument(metavar="CONFIG", help="A training file, as in configs/.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what it would take, and stop.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print an estimate of the cost, and stop.")]
 
 
 @app.command()
@@ -37,10 +37,10 @@ def contexts(
         typer.Option("--trees", metavar="RUN", help="Take the programs from the trees of this run."),
     ] = None,
     replay: Annotated[
-        bool, typer.Option("--replay", help="Show what the trees tried, and ask no solver.")
+        bool, typer.Option("--replay", help="Use the trials of the trees; call no solver.")
     ] = False,
 ) -> None:
-    """Draws the training contexts, and those of held-out families; freezes them to files with a digest."""
+    """Draws the training contexts and those of held-out families; writes them to files with a digest."""
     from loriner.cli import documents
     from loriner.verbs.training import contexts as run
 
@@ -94,14 +94,14 @@ def trees(
     context: typer.Context,
     config: ConfigArgument,
     minutes: Annotated[
-        float | None, typer.Option("--minutes", min=0, help="Stop after so many, with what there is.")
+        float | None, typer.Option("--minutes", min=0, help="Stop after this many minutes; use what is done.")
     ] = None,
     resume: Annotated[
-        str | None, typer.Option("--resume", metavar="RUN", help="Go on with the trees of this run.")
+        str | None, typer.Option("--resume", metavar="RUN", help="Continue the trees of this run.")
     ] = None,
     also: Annotated[
         list[str] | None,
-        typer.Option("--also", metavar="RUN", help="Take the trees of this run into the lessons too."),
+        typer.Option("--also", metavar="RUN", help="Also make lessons from the trees of this run."),
     ] = None,
     part: Annotated[
         str, typer.Option("--part", metavar="I/N", help="Only the I-th of N parts of the tasks.")
@@ -126,7 +126,7 @@ def trees(
 
 @app.command()
 def sft(context: typer.Context, config: ConfigArgument, dry_run: DryRun = False) -> None:
-    """Fine-tunes the policy on the teacher's rows: LoRA, merged at the end. Goes on from its last
+    """Fine-tunes the policy on the teacher's rows: LoRA, merged at the end. Resumes from its last
     checkpoint.
     """
     given, read = _read(context, config)
@@ -149,7 +149,7 @@ def choose(
         typer.Option("--at", metavar="URL", help="Endpoint with each checkpoint under its folder's name."),
     ] = None,
 ) -> None:
-    """Chooses the checkpoint of SFT that leaves room to learn, by samples, and makes it the model."""
+    """Samples the checkpoints of SFT, and makes the one that leaves room to learn the model."""
     given, read = _read(context, config)
     from loriner.verbs.training import choose as run
     from loriner.verbs.training import served
@@ -167,7 +167,7 @@ def grpo(
     ] = "sft",
     dry_run: DryRun = False,
 ) -> None:
-    """Trains the policy by running what it writes. Goes on from its last checkpoint."""
+    """Trains the policy with GRPO, by running what it writes. Resumes from its last checkpoint."""
     given, read = _read(context, config)
     if dry_run:
         from loriner.train.estimate import of_grpo
@@ -189,7 +189,7 @@ def choices(
         typer.Argument(metavar="FILE|RUN...", help="Rollouts, samples, or a run of adapt or compare."),
     ],
 ) -> None:
-    """Shows what a proposer chooses, and whether its choice follows the family beyond chance."""
+    """Shows which revisions a proposer chooses, and whether the choice depends on the family."""
     from loriner.cli import documents, render
     from loriner.verbs.choices import chosen
 
@@ -254,7 +254,7 @@ def _print_estimate(given: Globals, found: Estimate | TreesEstimate) -> None:
         documents.emit({**asdict(found), "rates": RATES})
         return
     rows = [[name.replace("_", " "), _rounded(value)] for name, value in asdict(found).items()]
-    render.table("What it would take", ["figure", "at most"], rows)
+    render.table("Estimate", ["figure", "at most"], rows)
     typer.echo("At the rates of docs/training.md: " + ", ".join(f"{k} {v:,.3g}" for k, v in RATES.items()))
 
 
@@ -270,13 +270,13 @@ def _print_trees(config: TrainConfig, found: dict[str, Any]) -> None:
         for depth, row in found["by_depth"].items()
     ]
     head = ["depth", "programs", "score", "best gain", "any better", "always the same", "gain"]
-    render.table("Gain by depth, on questions that chose nothing", head, layers)
+    render.table("Gain by depth, on fresh questions", head, layers)
     render.table("Rows by revision", ["revision", "rows"], list(found["rows_by_entry"].items()))
     by_depth = ", ".join(f"depth {depth} {n}" for depth, n in found["rows_by_depth"].items())
     typer.echo(
         f"{found['n_rows']} rows in {config.lessons_file} ({by_depth or 'none'}) of {found['n_nodes']}"
     )
-    typer.echo(f"to go on: loriner train trees CONFIG --resume {found['run']}")
+    typer.echo(f"to continue: loriner train trees CONFIG --resume {found['run']}")
 
 
 def _gain(figures: Sequence[float]) -> str:

@@ -27,9 +27,9 @@ def watch(
     run: Annotated[
         str | None, typer.Argument(help="A run id, or its beginning; default: the latest.")
     ] = None,
-    once: Annotated[bool, typer.Option("--once", help="Print how it stands now and leave.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Print the current state and exit.")] = False,
 ) -> None:
-    """Follows a run until it ends. It may be started in another terminal, before or after."""
+    """Follows a run, which may work in another terminal, until it ends."""
     from rich.live import Live
 
     from loriner.cli import render
@@ -41,7 +41,7 @@ def watch(
     with given.store() as store:
         latest = store.runs(1)
         if run is None and not latest:
-            raise ConfigError("no run to watch: this --home holds none yet")
+            raise ConfigError("no run to watch: this --home has none yet")
         run_id = store.run(run).id if run is not None else latest[0].id
         if once or not sys.stdout.isatty():
             _follow_plainly(store, run_id, once)

@@ -118,7 +118,7 @@ class Work:
 
 def title(note: str) -> str:
     """The first line of a revision's note, shortened."""
-    first = note.strip().splitlines()[0].strip() if note.strip() else "(no words)"
+    first = note.strip().splitlines()[0].strip() if note.strip() else "(no note)"
     return first if len(first) <= NAME_LENGTH else first[: NAME_LENGTH - 1].rstrip() + "…"
 
 

@@ -38,15 +38,15 @@ class Budget:
     """Caps on a run; None is no cap."""
 
     calls: int | None = None
-    """Model calls at most."""
+    """Largest number of model calls."""
     tokens: int | None = None
-    """Prompt and completion tokens together, at most."""
+    """Largest number of prompt and completion tokens together."""
     usd: float | None = None
     """Stop before this is spent."""
     trials: int | None = None
-    """Trials at most."""
+    """Largest number of trials."""
     minutes: float | None = None
-    """Minutes at most: wall time of this process; time before a resume does not count."""
+    """Most minutes of wall time of this process; time before a resume does not count."""
 
     def __post_init__(self) -> None:
         """Refuses caps below 0, and those that are no number; ValueError names the first."""

@@ -32,13 +32,13 @@ class ModelSpec:
     """A model as the configuration describes it: an endpoint, or weights on this disk."""
 
     base_url: str | None = None
-    """Of an OpenAI-compatible endpoint, such as `http://localhost:8000/v1`."""
+    """Address of an OpenAI-compatible endpoint, such as `http://localhost:8000/v1`."""
     model: str | None = None
-    """What the endpoint calls it."""
+    """What the endpoint calls the model."""
     api_key_env: str | None = None
-    """The environment variable that holds the key."""
+    """The environment variable that holds the API key."""
     price: Price | None = None
-    """USD a million tokens: `{ input = 0.05, output = 0.20 }`."""
+    """USD per million tokens: `{ input = 0.05, output = 0.20 }`."""
     timeout_s: float = 600.0
     """Seconds that one request may take."""
     wait_s: float = WAIT_S
@@ -46,15 +46,15 @@ class ModelSpec:
     extra_body: Mapping[str, Any] | None = None
     """Further fields of each request."""
     gguf: str | None = None
-    """A path, or the name of pulled weights."""
+    """Path of a GGUF file, or the name of pulled weights."""
     n_threads: int | None = None
-    """Threads of weights on this disk; absent: as many as there are idle cores when they are loaded."""
+    """Threads for such weights; default: the number of cores that are idle when they are loaded."""
     n_parallel: int = 8
-    """Requests that such weights answer at once."""
+    """Requests that such weights answer at the same time."""
     n_ctx_per_slot: int = 2048
-    """Tokens of prompt and reply together of each."""
+    """Tokens of prompt and reply together, per request, for such weights."""
     context_tokens: int | None = None
-    """Tokens of prompt and reply together that the endpoint takes, where that is known."""
+    """Tokens of prompt and reply together that the endpoint takes, if known."""
 
     def describe(self) -> str:
         """What it is, in a few words for a table."""

@@ -44,7 +44,7 @@ def costs(spent: Sequence[Spent], statuses: Mapping[str, int]) -> Section:
         "p50 of a call",
         "p95 of a call",
     )
-    caption = "Model calls; a reply from the cache costs nothing and took no time"
+    caption = "Model calls; a reply from the cache costs nothing and takes no time"
     if not rows:
         return Section(title="Cost, tokens, latency")
     chart = [Bar(each.part, (each.usage.calls,)) for each in spent]
@@ -67,8 +67,8 @@ def costs(spent: Sequence[Spent], statuses: Mapping[str, int]) -> Section:
 def transcripts(episode: Episode) -> Section:
     """The slowest and the dearest trials, with all that was said."""
     folds = [_transcript("Slow", each) for each in episode.slowest]
-    folds += [_transcript("Dear", each) for each in episode.dearest]
-    return Section(title="Slowest and dearest trials", folds=tuple(folds))
+    folds += [_transcript("Expensive", each) for each in episode.dearest]
+    return Section(title="Slowest and most expensive trials", folds=tuple(folds))
 
 
 def _transcript(kind: str, trial: Trial) -> Fold:

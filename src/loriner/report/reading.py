@@ -28,7 +28,7 @@ from loriner.store.database import Store
 from loriner.store.runs import RunRow
 
 N_EXAMPLES = 5
-"""Slowest and dearest trials that are shown."""
+"""Slowest and most expensive trials that are shown."""
 
 PURPOSES = ("feedback", "grade", "test")
 

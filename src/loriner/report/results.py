@@ -54,8 +54,8 @@ def standings(episode: Episode) -> Section:
     return Section(
         title="Seed and best",
         text=(
-            "The score by which a program was chosen holds some luck. Sampling the same questions afresh "
-            "takes out the luck of the samples, sealed questions take out the luck of the choice.",
+            "The score by which a program was chosen contains some luck. Fresh samples on the same questions "
+            "take out the luck of the samples, sealed questions take out the luck of the choice.",
         ),
         figures=(
             Figure(

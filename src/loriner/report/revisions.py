@@ -45,7 +45,7 @@ def _tried(each: Candidate) -> tuple[Cell, ...]:
         reason = each.attempt.reason or "another candidate of the round was better"
     return (
         f"{each.round}.{each.attempt.index + 1}",
-        line(each.attempt.note, 140) or "(no words)",
+        line(each.attempt.note, 140) or "(no note)",
         (each.attempt.harness_id or "–")[:SHORT],
         interval_text(each.grade),
         difference_text(each.effect.difference) if each.effect else None,

@@ -101,7 +101,7 @@ async def serve(store: Store, *, port: int, say: Callable[[str], None]) -> None:
         raise ConfigError(f"cannot listen on {HOST}:{port}: {error.strerror}; give another --port") from error
     try:
         say(f"http://{HOST}:{runner.addresses[0][1]}/{reports.token}/")
-        say("Whoever has this address can read the reports, on this machine only. Ctrl-C ends it.")
+        say("Anyone on this machine who has this address can read the reports. Ctrl-C ends it.")
         await asyncio.Event().wait()
     finally:
         await runner.cleanup()

@@ -45,12 +45,12 @@ def _verdict(episode: Episode) -> str:
     if seed is None or best is None:
         return f"The run ended early ({episode.status}); {_reached(episode)} It can be resumed."
     if seed.harness_id == best.harness_id:
-        return f"No revision was accepted: the seed program stands at {_sealed_or_grade(seed)}."
+        return f"No revision was accepted: the seed program scores {_sealed_or_grade(seed)}."
     if not seed.test or not best.test:
         return f"A revision was accepted ({_grades(seed, best)} on the grade questions), with no sealed test."
     found = paired_of(seed.test, best.test)
     if found is None:
-        return "Seed and best were scored on different sealed questions: nothing can be said."
+        return "Seed and best were scored on different sealed questions, so they cannot be compared."
     figures = (
         f"{_mean(best.test):.2f} against {_mean(seed.test):.2f}, {difference_text(found.difference)} "
         f"on {found.n} sealed questions"
@@ -74,11 +74,12 @@ def luck(standing: Standing) -> str:
         return ""
     chosen, fresh, sealed = _mean(standing.grade), _mean(standing.fresh), _mean(standing.test)
     return (
-        f"Chosen at {chosen:.2f}; the same questions afresh give {fresh:.2f}, sealed ones {sealed:.2f}. "
+        f"Scored {chosen:.2f} when it was chosen, {fresh:.2f} on the same questions with fresh samples, "
+        f"{sealed:.2f} on sealed questions. "
         + (
-            "The score by which it was chosen flatters it: quote the sealed one."
+            "The first is too high: quote the sealed score."
             if chosen - sealed > 0.05
-            else "The score by which it was chosen holds."
+            else "The first score holds."
         )
     )
 
@@ -89,8 +90,8 @@ def unconfirmed(episode: Episode) -> str:
     if found is None:
         return ""
     return (
-        f"A candidate leads and was not confirmed; it stands at {_sealed_or_grade(found)} "
-        f"({found.reason}). To take it all the same: loriner take {shlex.quote(task)}."
+        f"A candidate is ahead but was not confirmed; it scores {_sealed_or_grade(found)} "
+        f"({found.reason}). To use it anyway: loriner take {shlex.quote(task)}."
     )
 
 
@@ -99,7 +100,7 @@ def looks(episode: Episode) -> str:
     plan = episode.start.plan
     if plan["accept"] != "paired":
         n = plan["rounds"] * plan["candidates"]
-        return f"The rule {plan['accept']} asks for no evidence: over {n} looks a gain by luck is likely."
+        return f"The rule {plan['accept']} requires no evidence: over {n} tries a gain by luck is likely."
     return (
         f"The leader of each of up to {plan['rounds']} rounds was tested, and the level of 0.05 was spent "
         "over these tests: luck alone is accepted in at most 1 run of 20."

@@ -18,25 +18,25 @@ class Limits:
     """What one run may use. Source: sandbox measurements, docs/runtime.md."""
 
     cpu_s: float = 2.0
-    """Own CPU, threads included."""
+    """CPU time of the program, with its threads."""
     wall_s: float = 10.0
-    """Own wall time: the clock stands while the host serves a call."""
+    """Wall time of the program; the clock stops while the host serves a call."""
     total_s: float = 3_600.0
-    """Wall time in all."""
+    """Wall time in all, with the calls."""
     call_s: float = 600.0
-    """One model or tool call, its wait for a free place at the model included: that wait is ours."""
+    """Time of one model or tool call, with its wait for a free place at the model."""
     memory_bytes: int = 512 * 2**20
     """Memory of the program and what it starts."""
     output_bytes: int = 64 * 2**10
-    """What it prints."""
+    """Longest output."""
     answer_bytes: int = 64 * 2**10
-    """What it returns."""
+    """Longest answer."""
     n_calls: int = 24
     """Model calls of one run (each sample of n > 1 counts); beyond it a call raises in the program."""
     n_tool_calls: int = 24
     """Tool calls of one run; beyond it a call raises in the program."""
     n_completion_tokens: int = 16_384
-    """Completion tokens asked for in all by one run."""
+    """Completion tokens requested in all by one run."""
 
     def __post_init__(self) -> None:
         """Refuses limits that no program could keep, or that no kernel takes; ValueError names the first."""

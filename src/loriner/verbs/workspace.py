@@ -221,8 +221,8 @@ class Workspace:
     def _further(self, run_id: str, command: str) -> str:
         """How to go on with a run; empty where nothing does, or where it is the affair of the run above."""
         if command in RESUMABLE and self._opens_again():
-            return f"To go on: loriner {command} --resume {run_id}"
-        return f'To go on: adapt(…, resume="{run_id}")' if command == "adapt" else ""
+            return f"To resume: loriner {command} --resume {run_id}"
+        return f'To resume: adapt(…, resume="{run_id}")' if command == "adapt" else ""
 
     def _opens_again(self) -> bool:
         """Whether tasks and models can be opened from the settings alone, with nothing that was lent."""
