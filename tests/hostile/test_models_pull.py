@@ -242,8 +242,6 @@ def test_an_adapter_that_is_not_the_pinned_one_is_refused(tmp_path: Path, damage
         packaged(adapter, tmp_path)
 
 
-def test_who_pulls_an_adapter_is_sent_to_its_base(tmp_path: Path) -> None:
-    with pytest.raises(
-        ConfigError, match="in the package and runs on qwen2.5-coder-0.5b: loriner models pull"
-    ):
+def test_who_pulls_an_adapter_is_sent_to_its_base() -> None:
+    with pytest.raises(ConfigError, match=r"runs on qwen2\.5-coder-0\.5b: loriner models pull qwen2"):
         known("trained")
