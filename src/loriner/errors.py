@@ -48,9 +48,26 @@ class HarnessError(LorinerError):
 
 
 class ModelError(LorinerError):
-    """A model did not answer."""
+    """A model did not answer. What it billed all the same is told beside the words."""
 
     exit_code = 3
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        prompt_tokens: int = 0,
+        completion_tokens: int = 0,
+        usd: float | None = 0.0,
+    ) -> None:
+        """
+        Args:
+            usd: None where something was billed and its price is not known.
+        """
+        super().__init__(message)
+        self.prompt_tokens = prompt_tokens
+        self.completion_tokens = completion_tokens
+        self.usd = usd
 
 
 class ModelUnavailable(ModelError):
@@ -62,7 +79,9 @@ class ModelRefused(ModelError):
 
 
 class PromptRefused(ModelRefused):
-    """The prompt does not fit the model's context: the doing of whoever wrote it, not the endpoint's."""
+    """The endpoint takes other requests and not this one: its prompt does not fit or is not allowed, or it
+    asks for what the model cannot do. It is the doing of whoever wrote the request.
+    """
 
 
 class NotOnRecord(LorinerError):

@@ -6,63 +6,18 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from aiohttp import web
 
+from endpoint import REQUEST, Handler, completion, in_turn, served, status
 from loriner.errors import ConfigError, ModelRefused, ModelUnavailable, PromptRefused
 from loriner.models.base import Message, ModelRequest
 from loriner.models.chat import ChatModel
 from loriner.models.prices import Price
 
 KEY = "sk-very-secret-0123456789"
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-REQUEST = ModelRequest(messages=(Message("user", "Say hi"),))
-
-
-def completion(text: Any = "hi", **changes: Any) -> dict[str, Any]:
-    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
-    usage = {"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 3}}
-    return {"choices": [choice], "usage": usage} | changes
-
-
-@asynccontextmanager
-async def served(handler: Handler, **options: Any) -> AsyncIterator[ChatModel]:
-    app = web.Application(client_max_size=1 << 26)
-    app.router.add_post("/v1/chat/completions", handler)
-    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    host, port = runner.addresses[0]
-    model = ChatModel(f"http://{host}:{port}/v1/", "m", **options)
-    try:
-        yield model
-    finally:
-        await model.close()
-        await runner.cleanup()
-
-
-def in_turn(*replies: Handler | dict[str, Any]) -> tuple[Handler, list[float]]:
-    """A handler that gives each reply once, the last one for ever, and the times at which it was asked."""
-    asked: list[float] = []
-
-    async def handler(request: web.Request) -> web.StreamResponse:
-        reply = replies[min(len(asked), len(replies) - 1)]
-        asked.append(time.monotonic())
-        return web.json_response(reply) if isinstance(reply, dict) else await reply(request)
-
-    return handler, asked
-
-
-def status(code: int, body: str = "", **headers: str) -> Handler:
-    async def handler(request: web.Request) -> web.StreamResponse:
-        return web.Response(status=code, text=body, headers=headers)
-
-    return handler
 
 
 async def test_a_request_carries_every_parameter_and_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,3 +298,28 @@ def test_the_name_is_the_address_and_the_model() -> None:
     assert ChatModel("http://localhost:8000/v1/", "org/m").name == "http://localhost:8000/v1::org/m"
     thinking = ChatModel("http://localhost:8000/v1", "m", extra_body={"think": True})
     assert thinking.name != ChatModel("http://localhost:8000/v1", "m", extra_body={"think": False}).name
+
+
+async def test_a_try_without_an_end_is_billed_at_the_most_that_it_may_cost() -> None:
+    async def slow(request: web.Request) -> web.StreamResponse:
+        await asyncio.sleep(3)
+        return web.json_response(completion("late"))
+
+    handler, _ = in_turn(slow, completion("soon"))
+    request = ModelRequest(messages=(Message("user", "x" * 300),), max_tokens=50)
+    async with served(handler, timeout_s=0.5, price=Price(1e6, 1e6)) as model:
+        reply = await model.complete(request)
+    assert (reply.prompt_tokens, reply.completion_tokens) == (10 + 100 + 8, 5 + 50)
+    assert reply.usd == pytest.approx(118 + 55)
+
+
+async def test_what_was_never_sent_or_was_refused_costs_nothing() -> None:
+    handler, _ = in_turn(status(400, "maximum context length is 9 tokens"))
+    async with served(handler, price=Price(1.0, 1.0)) as model:
+        with pytest.raises(PromptRefused) as refused:
+            await model.complete(REQUEST)
+    dead = ChatModel("http://127.0.0.1:9/v1", "m", price=Price(1.0, 1.0))
+    with pytest.raises(ModelUnavailable) as unreachable:
+        await dead.complete(REQUEST)
+    await dead.close()
+    assert [each.value.usd for each in (refused, unreachable)] == [0.0, 0.0]

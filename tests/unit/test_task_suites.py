@@ -104,6 +104,13 @@ async def test_a_table_becomes_a_task(tmp_path):
     assert (await check(task)).passed
 
 
+async def test_the_only_column_beside_the_question_is_the_answer_whatever_its_name(tmp_path):
+    rows = "".join(f"r{i},m {i},d{i % 2}\n" for i in range(20))
+    (tmp_path / "t.csv").write_text(f"id,message,desk\n{rows}")
+    folder = scaffold(tmp_path / "mine", "mine", "classify", tmp_path / "t.csv")
+    assert "one label: d0, d1" in open_task(str(folder), home=tmp_path).description
+
+
 async def test_further_columns_are_the_fields_of_an_object(tmp_path):
     (tmp_path / "t.csv").write_text(
         "id;body;total;currency\n" + "".join(f"r{i};pay {i};{i};EUR\n" for i in range(20))
@@ -121,7 +128,8 @@ async def test_further_columns_are_the_fields_of_an_object(tmp_path):
         ("", "has no row"),
         ("question,answer\n", "has no row"),
         ("a,b\n1,2\n", "no column for what is asked: expected one called question, text.*found a, b"),
-        ("question,b\n1,2\n", "no column for the right answer.*found b"),
+        ("question,b,c\n1,2,3\n", "no column for the right answer.*found b, c"),
+        ("question\n1\n", "no column for the right answer.*found none"),
         ("question,answer\nx,\n", "row 1: the column 'answer' is empty"),
         ("question,answer\n ,y\n", "row 1: the column 'question' is empty"),
         ("question,answer\nx\n", "row 1: the column 'answer' is empty"),

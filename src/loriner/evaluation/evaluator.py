@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from loriner.errors import BudgetReached, InfrastructureError, ModelError, PromptRefused, TaskError
 from loriner.evaluation.examples import examples_tool, feedback_examples
 from loriner.events import Evaluating, Note, Observer, TrialDone, silent
-from loriner.models.base import Model, ModelRequest, call_of, request_of
+from loriner.models.base import Model, ModelRequest, call_of, failed_call, request_of
 from loriner.models.meter import Meter
 from loriner.records import Call, Evaluation, Harness, Question, Score, Status, Trial
 from loriner.runtime.base import CallRefused, Limits, Program, Runtime, Verdict
@@ -492,11 +492,10 @@ class TrialServices:
         started = time.time()
         try:
             reply = await self.solver.complete(request)
-        except PromptRefused as error:
-            self._failed("model", asked, error, started)
-            raise CallRefused(str(error), kind="arguments") from error
         except ModelError as error:
-            self._failed("model", asked, error, started)
+            self.calls.append(failed_call(asked, error, started))
+            if isinstance(error, PromptRefused):
+                raise CallRefused(str(error), kind="arguments") from error
             raise
         self.calls.append(call_of(asked, reply, started))
         return reply.text
@@ -507,7 +506,9 @@ class TrialServices:
         try:
             result = await self.tools[name](**arguments)
         except (TypeError, ValueError) as error:
-            self._failed(name, dict(arguments), error, started)
+            self.calls.append(
+                Call(kind=name, request=dict(arguments), reply="", error=str(error), started=started)
+            )
             raise CallRefused(f"{name}: {error}", kind="arguments") from error
         self.calls.append(Call(kind=name, request=dict(arguments), reply=_text(result), started=started))
         return result
@@ -517,9 +518,6 @@ class TrialServices:
         began = time.time() - seconds
         call = Call(kind="run_python", request={"code": code}, reply=output, seconds=seconds, started=began)
         self.calls.append(call)
-
-    def _failed(self, kind: str, request: Mapping[str, Any], error: Exception, started: float) -> None:
-        self.calls.append(Call(kind=kind, request=request, reply="", error=str(error), started=started))
 
 
 async def all_of(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from loriner.errors import ModelError
 from loriner.records import Call
 
 
@@ -83,6 +84,20 @@ def call_of(request: Mapping[str, Any], reply: ModelReply, started: float | None
     )
 
 
+def failed_call(request: Mapping[str, Any], error: ModelError, started: float | None = None) -> Call:
+    """The record of a model call that brought no answer, with what it cost all the same."""
+    return Call(
+        kind="model",
+        request=request,
+        reply="",
+        error=str(error),
+        prompt_tokens=error.prompt_tokens,
+        completion_tokens=error.completion_tokens,
+        usd=error.usd,
+        started=started,
+    )
+
+
 class Model(Protocol):
     """A frozen language model. Wrappers (meter, cache) are models too."""
 
@@ -96,7 +111,7 @@ class Model(Protocol):
 
         Raises:
             ModelUnavailable: the endpoint is down or overloaded, after retries: infrastructure.
-            PromptRefused: the prompt does not fit the model's context.
+            PromptRefused: the endpoint takes other requests and not this one, as a prompt that is too long.
             ModelRefused: the endpoint refuses this request for good, for another reason.
             BudgetReached: a cap of the run is reached (meter only).
         """

@@ -8,6 +8,7 @@ import json
 from dataclasses import replace
 from typing import Protocol
 
+from loriner.errors import ModelError
 from loriner.models.base import Model, ModelReply, ModelRequest
 
 
@@ -91,10 +92,15 @@ class CachedModel:
         return reply
 
     async def _wait(self, key: str, call: _Call) -> ModelReply:
-        """The reply; the first to take it takes its cost. The last to give up ends the call."""
+        """The reply or its failure, with the cost for the first to take it. The last to give up ends it."""
         call.n_waiting += 1
         try:
             reply = await asyncio.shield(call.task)
+        except ModelError as error:
+            if call.claimed:
+                raise type(error)(str(error)) from error
+            call.claimed = True
+            raise
         finally:
             call.n_waiting -= 1
             if call.n_waiting == 0:

@@ -21,15 +21,19 @@ from yarl import URL
 
 from loriner.errors import ConfigError, ModelRefused, ModelUnavailable, PromptRefused
 from loriner.models.base import ModelReply, ModelRequest
+from loriner.models.bill import Bill
+from loriner.models.fields import Fields, cut
 from loriner.models.limit import AdaptiveLimit, Pace
-from loriner.models.prices import Price, cost
-from loriner.models.reply import Attempt, Failed, error_text, read_reply, retry_after_s
+from loriner.models.prices import Price
+from loriner.models.reply import Attempt, Failed, read_refusal, read_reply, retry_after_s
 
 _TOO_LONG = re.compile(
     r"context (length|window|size)|maximum context|too (long|large)|exceeds?\b.*\b(context|length)",
     re.IGNORECASE,
 )
 """How endpoints say that a prompt does not fit; any other 400 is a matter of settings, not of the prompt."""
+_FILTERED = ("content_filter", "content_policy_violation")
+"""How endpoints call it when they do not allow a prompt."""
 _TRIES = 5
 _SLOW_BACKOFF_S = 0.5
 """First pause after a reply that asks for patience (429, 5xx)."""
@@ -70,6 +74,7 @@ class ChatModel:
         self._price = price
         self._timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=min(10.0, timeout_s))
         self._extra = dict(extra_body or {})
+        self._fields = Fields(f"{self._base_url} ({model})", self._extra)
         self.limit = AdaptiveLimit()
         """How many requests may be in flight; it follows the endpoint."""
         self._session: aiohttp.ClientSession | None = None
@@ -85,19 +90,17 @@ class ChatModel:
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """The reply, after up to five tries."""
-        started = time.perf_counter()
-        attempt = await self._persist(self._body(request))
+        started, bill = time.perf_counter(), Bill(self._price)
+        attempt = await self._persist(request, bill)
         if isinstance(attempt, Failed):
-            raise self._error(attempt)
-        usd = cost(self._price, attempt.prompt_tokens, attempt.completion_tokens)
+            raise self._error(attempt, request, bill)
+        text = cut(attempt.text, request.stop)
         return ModelReply(
-            text=attempt.text,
-            finish_reason=attempt.finish_reason,
-            prompt_tokens=attempt.prompt_tokens,
-            completion_tokens=attempt.completion_tokens,
-            usd=usd if attempt.usage else None,
+            text=text,
+            finish_reason=attempt.finish_reason if text == attempt.text else "stop",
             seconds=time.perf_counter() - started,
             usage=attempt.usage,
+            **bill.facts(),
         )
 
     async def close(self) -> None:
@@ -106,39 +109,43 @@ class ChatModel:
         if session is not None:
             await session.close()
 
-    def _body(self, request: ModelRequest) -> bytes:
-        body: dict[str, Any] = {
-            "model": self._model,
-            "messages": [{"role": m.role, "content": m.content} for m in request.messages],
-            "temperature": request.temperature,
-            "max_tokens": request.max_tokens,
-            "seed": request.seed,
-        }
-        if request.stop:
-            body["stop"] = list(request.stop)
+    def _body(self, request: ModelRequest, fields: Mapping[str, Any]) -> bytes:
+        messages = [{"role": m.role, "content": m.content} for m in request.messages]
+        body = {"model": self._model, "messages": messages, **fields, **self._extra}
         try:
-            return json.dumps(body | self._extra, ensure_ascii=False).encode()
+            return json.dumps(body, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
             raise PromptRefused(f"the prompt is not valid Unicode: {error}") from error
 
-    async def _persist(self, body: bytes) -> Attempt:
-        """The first try that brings a reply or a final refusal, else the last one."""
-        for n_tries in range(1, _TRIES):
-            attempt = await self._try(body)
-            if not isinstance(attempt, Failed) or not attempt.worth_retrying:
-                return attempt
+    async def _persist(self, request: ModelRequest, bill: Bill) -> Attempt:
+        """The first try that brings a reply or a final refusal, else the last one; all are on the bill."""
+        for n_tries in range(1, _TRIES + 1):
+            attempt = await self._adapted(request, bill)
+            if not isinstance(attempt, Failed) or not attempt.worth_retrying or n_tries == _TRIES:
+                break
             await asyncio.sleep(_pause_s(n_tries, attempt))
-        return await self._try(body)
+        return attempt
 
-    async def _try(self, body: bytes) -> Attempt:
-        """One request, in its place among those in flight."""
+    async def _adapted(self, request: ModelRequest, bill: Bill) -> Attempt:
+        """One try, sent again for each field that the endpoint turns out not to take."""
+        while True:
+            attempt, fields = await self._try(request)
+            bill.add(request, attempt)
+            if not isinstance(attempt, Failed) or not self._fields.learn(attempt, request, fields):
+                return attempt
+
+    async def _try(self, request: ModelRequest) -> tuple[Attempt, Mapping[str, Any]]:
+        """One request, in its place among those in flight, and the fields that were sent: those that the
+        endpoint is known to take once the place is free.
+        """
         key = self._key()
         era = await self.limit.acquire()
         pace = Pace.UNKNOWN
         try:
-            attempt = await self._send(body, key)
+            fields = self._fields.of(request)
+            attempt = await self._send(self._body(request, fields), key)
             pace = _pace(attempt)
-            return attempt
+            return attempt, fields
         finally:
             self.limit.release(era, pace)
 
@@ -155,13 +162,15 @@ class ChatModel:
                     attempt = read_reply(payload)
                 else:
                     wait_s = retry_after_s(response.headers, time.time())
-                    attempt = Failed(response.status, error_text(payload), wait_s)
+                    attempt = read_refusal(response.status, payload, wait_s)
         except aiohttp.ConnectionTimeoutError:
             attempt = Failed(0, f"no connection within {self._timeout.sock_connect:g} s")
         except TimeoutError:
-            attempt = Failed(0, f"no complete reply within {self._timeout.total:g} s", too_slow=True)
+            message = f"no complete reply within {self._timeout.total:g} s"
+            attempt = Failed(0, message, too_slow=True, lost=True)
         except (aiohttp.ClientError, OSError) as error:
-            attempt = Failed(0, f"{type(error).__name__}: {error}")
+            lost = not isinstance(error, aiohttp.ClientConnectorError)
+            attempt = Failed(0, f"{type(error).__name__}: {error}", lost=lost)
         if key and isinstance(attempt, Failed):
             return attempt.without(key)
         return attempt
@@ -182,20 +191,24 @@ class ChatModel:
             )
         return key
 
-    def _error(self, failed: Failed) -> ModelRefused | ModelUnavailable:
+    def _error(self, failed: Failed, request: ModelRequest, bill: Bill) -> ModelRefused | ModelUnavailable:
         """The exception for the last failed try, in words."""
         found = f"status {failed.status}, {failed.message}" if failed.status else failed.message
         if failed.worth_retrying:
             return ModelUnavailable(
                 f"{self._base_url} did not answer for {self._model} in {_TRIES} tries; the last error was: "
-                f"{found}. Check that the server runs and is reachable, then run the command again"
+                f"{found}. Check that the server runs and is reachable, then run the command again",
+                **bill.facts(),
             )
         message = f"{self._base_url} refused a request to {self._model}: {found}"
-        if failed.status == 413 or (failed.status in (400, 422) and _TOO_LONG.search(failed.message)):
-            return PromptRefused(message)
-        return ModelRefused(". ".join(filter(None, (message, self._hint(failed.status)))))
+        if _of_the_prompt(failed) or self._fields.chosen(failed, request):
+            return PromptRefused(message, **bill.facts())
+        return ModelRefused(". ".join(filter(None, (message, self._hint(failed)))), **bill.facts())
 
-    def _hint(self, status: int) -> str:
+    def _hint(self, failed: Failed) -> str:
+        status = failed.status
+        if status == 200 and failed.final:
+            return "Have the server answer whole: extra_body = { stream = false }, or a setting of its own"
         if status in (401, 403):
             if self._api_key_env:
                 return f"Check the key in the environment variable {self._api_key_env}"
@@ -220,6 +233,13 @@ def _checked(base_url: str) -> str:
             "belongs in an environment variable, named by api_key_env"
         )
     return base_url.rstrip("/")
+
+
+def _of_the_prompt(failed: Failed) -> bool:
+    """Whether the prompt is refused, rather than how it was sent: too long, or not allowed."""
+    if failed.status not in (400, 422):
+        return failed.status == 413
+    return failed.code in _FILTERED or _TOO_LONG.search(failed.message) is not None
 
 
 def _pace(attempt: Attempt) -> Pace:

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from loriner.errors import BudgetReached
+from loriner.errors import BudgetReached, ModelError
 from loriner.models.base import Model, ModelReply, ModelRequest
+from loriner.models.tokens import prompt_about
 from loriner.records import Usage
 
 Unit = Literal["calls", "tokens", "usd"]
@@ -27,8 +28,6 @@ class Allowance:
         return f"{self.amount:,.6g} {'solver calls' if self.unit == 'calls' else self.unit}"
 
 
-CHARACTERS_PER_TOKEN = 4.0
-"""Of English text, roughly."""
 GRACE_S = 60.0
 """How long a call under way may go on once the minutes are over: enough for a reply that is coming."""
 
@@ -146,9 +145,7 @@ class Meter:
 
     def expected(self, request: ModelRequest) -> float:
         """Tokens that a call may take: those of its prompt, and the mean of the replies so far."""
-        length = sum(len(message.content) for message in request.messages)
-        replies = self._usage.completion_tokens / max(1, self._usage.calls)
-        return length / CHARACTERS_PER_TOKEN + replies
+        return prompt_about(request) + self._usage.completion_tokens / max(1, self._usage.calls)
 
     def landed(self, tokens: float) -> None:
         """What was expected of a sent call is in flight no more."""
@@ -167,9 +164,16 @@ class Meter:
             seconds=reply.seconds,
         )
 
-    def failed(self, seconds: float) -> None:
-        """Counts a sent call that brought nothing."""
-        self._usage += Usage(calls=1, seconds=seconds)
+    def failed(self, seconds: float, error: BaseException | None = None) -> None:
+        """Counts a sent call that brought nothing, with what it cost all the same."""
+        billed = error if isinstance(error, ModelError) else ModelError()
+        self._usage += Usage(
+            calls=1,
+            prompt_tokens=billed.prompt_tokens,
+            completion_tokens=billed.completion_tokens,
+            usd=billed.usd,
+            seconds=seconds,
+        )
 
 
 class MeteredModel:
@@ -195,8 +199,8 @@ class MeteredModel:
         try:
             async with asyncio.timeout(self._meter.patience_s) as patience:
                 reply = await self._inner.complete(request)
-        except BaseException:
-            self._meter.failed(time.monotonic() - started)
+        except BaseException as error:
+            self._meter.failed(time.monotonic() - started, error)
             if patience.expired():
                 self._meter.check()
             raise

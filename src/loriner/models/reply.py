@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 _SHOWN_CHARS = 300
+_STREAMED = (b"data:", b"event:", b"id:", b":")
+"""How a stream of server-sent events begins, and JSON never does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +24,21 @@ class Failed:
     retry_after_s: float | None = None
     too_slow: bool = False
     """No whole reply came in time."""
+    lost: bool = False
+    """The request was sent and no whole reply came, so that what it cost is not known."""
+    final: bool = False
+    """Another try would end in the same way, whatever the status says."""
+    code: str = ""
+    """What the endpoint calls the error, such as `content_filter`."""
+    param: str = ""
+    """The field of the request that the error is about, where the endpoint says so."""
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    """What was billed all the same."""
 
     @property
     def worth_retrying(self) -> bool:
-        return self.status in (0, 408, 425, 429) or self.status >= 500 or 200 <= self.status < 300
+        passing = self.status in (0, 408, 425, 429) or self.status >= 500 or 200 <= self.status < 300
+        return passing and not self.final
 
     def without(self, key: str) -> Failed:
         """The same, should the endpoint have repeated the key in its message."""
@@ -49,38 +62,59 @@ Attempt = Completed | Failed
 def read_reply(payload: bytes) -> Attempt:
     """The completion in the body of a 200, or why there is none.
 
-    Absent or null content is an empty text: a model that only reasoned, or called a tool.
+    Absent or null content is an empty text: a model that only reasoned, or called a tool. So is an absent
+    message of a choice that says why it ended, as a filtered one does.
     """
-    try:
-        body = json.loads(payload)
-    except (ValueError, RecursionError):
+    if payload.lstrip().startswith(_STREAMED):
+        return Failed(
+            200, f"the reply is an event stream, which was not asked for: {_shown(payload)}", final=True
+        )
+    body = _json(payload)
+    if body is None:
         return Failed(200, f"the reply is not JSON: {_shown(payload)}")
+    usage = _usage(body)
     if isinstance(body, dict) and body.get("error"):
-        code = body["error"].get("code") if isinstance(body["error"], dict) else None
-        return Failed(code if isinstance(code, int) and code >= 400 else 200, error_text(payload))
+        return _failed_inside(body, usage)
     try:
         choice = body["choices"][0]
-        text = _text(choice["message"].get("content"))
+        if choice.get("finish_reason") == "error" or choice.get("error"):
+            return _failed_inside(choice, usage)
+        text = _text_of(choice)
     except (KeyError, IndexError, TypeError, AttributeError):
-        return Failed(200, f"the reply is no chat completion: {_shown(payload)}")
-    usage = body.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
+        return Failed(200, f"the reply is no chat completion: {_shown(payload)}", usage=usage)
+    prompt_tokens, completion_tokens = counts(usage)
     return Completed(
         text=text,
         finish_reason=str(choice.get("finish_reason") or ""),
-        prompt_tokens=_count(usage.get("prompt_tokens")),
-        completion_tokens=_count(usage.get("completion_tokens")),
+        prompt_tokens=prompt_tokens,
+        completion_tokens=completion_tokens,
         usage=usage,
     )
 
 
+def read_refusal(status: int, payload: bytes, wait_s: float | None = None) -> Failed:
+    """What the body of another status says."""
+    body = _json(payload)
+    error = (body.get("error") or body) if isinstance(body, dict) else None
+    param = error.get("param") if isinstance(error, dict) else None
+    return Failed(
+        status,
+        error_text(payload),
+        wait_s,
+        code=_code(error),
+        param=param if isinstance(param, str) else "",
+        usage=_usage(body),
+    )
+
+
+def counts(usage: Mapping[str, Any]) -> tuple[int, int]:
+    """Tokens of prompt and completion; 0 where the endpoint does not count them."""
+    return _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+
+
 def error_text(payload: bytes) -> str:
     """The message in an error body of any of the usual forms, in one short line."""
-    try:
-        body = json.loads(payload)
-    except (ValueError, RecursionError):
-        return _shown(payload)
-    found = body
+    found = _json(payload)
     for key in ("error", "message", "detail"):
         if isinstance(found, dict) and found.get(key):
             found = found[key]
@@ -100,6 +134,44 @@ def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
         return max(date.timestamp() - now, 0.0)
     except (ValueError, TypeError, OverflowError):
         return None
+
+
+def _json(payload: bytes) -> Any:
+    """The body's value; None where it is not JSON."""
+    try:
+        return json.loads(payload)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _usage(body: Any) -> Mapping[str, Any]:
+    usage = body.get("usage") if isinstance(body, dict) else None
+    return usage if isinstance(usage, dict) else {}
+
+
+def _failed_inside(place: Mapping[str, Any], usage: Mapping[str, Any]) -> Failed:
+    """The error that a body, or a choice in it, tells with the status 200."""
+    error = place.get("error")
+    number = error.get("code") if isinstance(error, dict) else None
+    return Failed(
+        number if isinstance(number, int) and number >= 400 else 200,
+        error_text(json.dumps(place).encode()),
+        code=_code(error),
+        usage=usage,
+    )
+
+
+def _code(error: Any) -> str:
+    """What an error is called: its code, else its type; empty for a number or nothing."""
+    named = (error.get(key) for key in ("code", "type")) if isinstance(error, dict) else ()
+    return next((each for each in named if isinstance(each, str)), "")
+
+
+def _text_of(choice: Mapping[str, Any]) -> str:
+    """What a choice says."""
+    if choice.get("message") is None and isinstance(choice.get("finish_reason"), str):
+        return ""
+    return _text(choice["message"].get("content"))
 
 
 def _text(content: Any) -> str:

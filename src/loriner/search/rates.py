@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loriner.config import Settings
-from loriner.models.meter import CHARACTERS_PER_TOKEN
+from loriner.models.tokens import CHARACTERS_PER_TOKEN
 from loriner.records import Call
 from loriner.search.allowance import usage_of
 from loriner.store.connection import FILE_NAME

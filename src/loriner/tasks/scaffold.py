@@ -62,7 +62,9 @@ def table_items(path: Path, kind: Kind) -> list[dict[str, Any]]:
     if kind == "extract":
         fields = [each for each in header if each not in (asked, "id", "split")]
     else:
-        fields = [_column(path, [each for each in header if each != asked], ANSWER, "the right answer")]
+        others = [each for each in header if each not in (asked, "id", "split")]
+        only = others if len(others) == 1 else ()  # whatever it is called, it can be nothing else
+        fields = list(only or [_column(path, others, ANSWER, "the right answer")])
     if not fields:
         raise TaskError(f"{path} has no column other than {asked!r}: add one for each field of the answer")
     return [_item(path, number, row, asked, fields, kind) for number, row in enumerate(rows, 1)]
