@@ -59,6 +59,7 @@ def contexts(
 def teach(context: typer.Context, config: ConfigArgument) -> None:
     """Has a teacher revise the contexts' programs; keeps what beats them and passes the quality screen."""
     from loriner.cli import documents
+    from loriner.errors import LorinerError
     from loriner.verbs.training import teach as run
 
     given, read = _read(context, config)
@@ -67,7 +68,11 @@ def teach(context: typer.Context, config: ConfigArgument) -> None:
         documents.emit(taught.report)
     else:
         _print_lessons(taught.report)
-    n_rows = taught.export()
+    try:
+        n_rows = taught.export()
+    except LorinerError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(error.exit_code) from None  # the report is out: an error would be a second
     if not given.json:
         typer.echo(f"{n_rows} rows in {read.lessons_file}")
 
