@@ -18,6 +18,9 @@ WANTED = (
     "loriner/tasks/primes/items.jsonl",
     "loriner/store/schema.sql",
     "loriner/propose/system.txt",
+    "loriner/models/adapters/trained.gguf",
+    "loriner/models/adapters/trained.gguf.NOTICE",
+    "loriner/models/adapters/trained.md",
 )
 """Files that are no modules: the easiest ones to leave out of a wheel."""
 

@@ -137,7 +137,7 @@ class AdaptSettings(SearchSettings):
     solver: str | None = None
     """The frozen model that answers."""
     proposer: str = "catalogue"
-    """`catalogue`, or the model that writes revisions."""
+    """`catalogue`, `trained`, or any other model that writes revisions."""
     harness: str | None = None
     """Where to start: a version, library:NAME or a file; default: the task's own seed harness."""
     history: Annotated[bool, Flag(off="Hide earlier revisions from the proposer.")] = True
@@ -200,7 +200,7 @@ class CompareProposersSettings(Table):
     suite: Annotated[str | None, BeforeValidator(_joined), Flag(argument=True)] = None
     """Suites and tasks, with commas between them, or frozen contexts (FILE.jsonl)."""
     proposers: Names = Field(default_factory=list)
-    """NAME=MODEL, or `catalogue`, with commas between them."""
+    """NAME=MODEL, `catalogue` or `trained`, with commas between them."""
     per_task: int = Field(default=2, ge=1)
     """Contexts per task."""
     completions: Annotated[int, Flag(short="-k")] = Field(default=4, ge=1)

@@ -14,7 +14,8 @@ import pytest
 from loriner.errors import ConfigError, ModelUnavailable, PromptRefused
 from loriner.models.base import Message, ModelRequest
 from loriner.models.llama import LlamaModel, idle_cores
-from loriner.models.pull import pull
+from loriner.models.pull import packaged, pull
+from loriner.models.weights import TRAINED
 
 pytest.importorskip("xllamacpp", reason="needs the extra [local]")
 
@@ -163,6 +164,23 @@ def test_a_file_that_is_no_model_is_refused_in_words(tmp_path: Path, data: bytes
         path.write_bytes(data)
     with pytest.raises(ConfigError, match=words):
         LlamaModel(path)
+    whole = tmp_path / "whole.gguf"
+    whole.write_bytes(HEADER + bytes(16))
+    with pytest.raises(ConfigError, match=words):
+        LlamaModel(whole, adapter=path)
+
+
+@pytest.mark.real_model
+async def test_an_adapter_of_other_weights_does_not_load_and_does_not_end_the_process() -> None:
+    model = LlamaModel(weights(), adapter=packaged(TRAINED))
+    assert (
+        model.name == f"gguf:SmolLM2-135M-Instruct.Q4_1.gguf@b179c9523d0e+trained.gguf@{TRAINED.sha256[:12]}"
+    )
+    with pytest.raises(
+        ModelUnavailable, match=r"cannot load .*Q4_1.gguf .*with .*trained.gguf .*other weights"
+    ):
+        await model.complete(ask("Hi"))
+    await model.close()
 
 
 @pytest.mark.real_model

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from loriner.errors import ConfigError, ModelUnavailable
-from loriner.models.pull import fetch, find, installed, verified
-from loriner.models.weights import CATALOGUE, Weights, Wheel
+from loriner.models.pull import fetch, find, installed, known, packaged, verified
+from loriner.models.weights import ADAPTERS, CATALOGUE, Adapter, Weights, Wheel
 
 PARTS = [bytes([n]) * (1000 + n) for n in range(12)]
 """Twelve, so that numeric and alphabetic order differ."""
@@ -217,3 +217,31 @@ def test_every_pin_is_whole(weights: Weights) -> None:
     assert all(len(each) == 64 and int(each, 16) >= 0 for each in digests)
     assert len(set(digests)) == len(digests)
     assert "Apache License" in weights.notice
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS.values(), ids=list(ADAPTERS))
+def test_an_adapter_of_the_package_is_the_pinned_one_and_small_and_has_its_card(adapter: Adapter) -> None:
+    path = packaged(adapter)
+    assert path.stat().st_size <= 20_000_000
+    assert (path.parent / f"{path.name}.sha256").read_text() == f"{adapter.sha256}  {path.name}\n"
+    card, notice = path.with_suffix(".md").read_text(), (path.parent / f"{path.name}.NOTICE").read_text()
+    assert "Apache License" in notice and adapter.licence in card
+    assert adapter.sha256 in card and adapter.base.sha256 in card
+
+
+@pytest.mark.parametrize("damage", ["absent", "cut", "one bit", "a folder"])
+def test_an_adapter_that_is_not_the_pinned_one_is_refused(tmp_path: Path, damage: str) -> None:
+    adapter = ADAPTERS["trained"]
+    whole, path = bytearray(packaged(adapter).read_bytes()), tmp_path / adapter.file
+    whole[len(whole) // 2] ^= damage == "one bit"
+    if damage == "a folder":
+        path.mkdir()
+    elif damage != "absent":
+        path.write_bytes(whole[: -1 if damage == "cut" else None])
+    with pytest.raises(ConfigError, match=r"adapter trained .* is damaged: .* install loriner again"):
+        packaged(adapter, tmp_path)
+
+
+def test_who_pulls_an_adapter_is_sent_to_its_base() -> None:
+    with pytest.raises(ConfigError, match=r"runs on qwen2\.5-coder-0\.5b: loriner models pull qwen2"):
+        known("trained")

@@ -6,7 +6,7 @@ import pytest
 
 from loriner.errors import PromptRefused
 from loriner.models.base import ModelReply, ModelRequest
-from loriner.models.named import ModelSpec, context_of
+from loriner.models.named import KNOWN, ModelSpec, context_of
 from loriner.propose.llm import Asking, llm_proposer
 from loriner.propose.prompt import estimate_tokens
 from loriner.records import Harness
@@ -49,6 +49,7 @@ LONG = context(*(feedback(question=f"{n} and " * 900, answer=str(n)) for n in ra
         ("served", 8192),
         ("unknown", None),
         ("qwen2.5-coder-0.5b", 2048),
+        ("trained", 4608),
         ("gguf:m.gguf", 2048),
         ("http://localhost:1/v1::m", None),
         ("scripted:echo", None),
@@ -71,6 +72,15 @@ def test_what_the_user_asked_for_stands_where_it_fits() -> None:
     asking = Asking(budget=1_000, max_tokens=900).within(2_048)
     assert (asking.budget, asking.max_tokens) == (1_000, 900)
     assert Asking().within(None) == Asking()
+
+
+def test_the_trained_proposer_gets_the_prompts_that_it_knows_and_fits_its_context() -> None:
+    spec = KNOWN["trained"]
+    asking = Asking().at_most(spec.prompt_tokens, spec.completion_tokens).within(context_of("trained", {}))
+    assert (asking.budget, asking.max_tokens) == (3_072, 1_400)
+    small = Asking(budget=2_500, max_tokens=900)
+    assert small.at_most(spec.prompt_tokens, spec.completion_tokens) == small
+    assert small.at_most(None, None) == small
 
 
 async def test_a_prompt_that_is_refused_as_too_long_is_asked_again_at_half() -> None:

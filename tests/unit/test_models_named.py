@@ -45,7 +45,7 @@ def test_a_name_opens_what_it_says_and_the_users_own_come_first(name: str, full:
     [
         ("mime", "did you mean mine"),
         ("qwen2.5-coder-0.5", "did you mean qwen2.5-coder-0.5b"),
-        ("gpt", "There are mine, far, .*smollm2-135m, gguf:PATH and URL::MODEL"),
+        ("gpt", "There are mine, far, .*smollm2-135m, trained, gguf:PATH and URL::MODEL"),
         ("", "no model is called ''"),
         ("gguf:", "no model is called"),
         ("http://localhost:8000/v1", "no model is called"),
@@ -56,6 +56,11 @@ def test_a_name_opens_what_it_says_and_the_users_own_come_first(name: str, full:
         ("both", "both needs either"),
         ("gguf:/no/such/file.gguf", "there is no model file /no/such/file.gguf"),
         ("qwen2.5-coder-0.5b", "not in nowhere: loriner models pull qwen2.5-coder-0.5b"),
+        (
+            "trained",
+            "weights of qwen2.5-coder-0.5b are not in nowhere: loriner models pull qwen2.5-coder-0.5b",
+        ),
+        ("traned", "did you mean trained"),
     ],
 )
 def test_a_bad_name_is_an_error_that_helps(name: str, words: str) -> None:

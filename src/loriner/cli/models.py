@@ -23,7 +23,7 @@ def list_(context: typer.Context) -> None:
     """Lists the pinned weights and the models of loriner.toml."""
     from loriner.cli import documents, render
     from loriner.models.pull import installed
-    from loriner.models.weights import CATALOGUE
+    from loriner.models.weights import ADAPTERS, CATALOGUE
 
     given: Globals = context.obj
     settings = given.settings()
@@ -38,6 +38,7 @@ def list_(context: typer.Context) -> None:
         ]
         for each in CATALOGUE.values()
     ]
+    rows += [[each.name, each.about, each.licence, "", "in the package"] for each in ADAPTERS.values()]
     rows += [[name, spec.describe(), "", "", "loriner.toml"] for name, spec in settings.models.items()]
     if given.json:
         documents.emit(

@@ -25,6 +25,11 @@ from loriner.models.pull import sha256_of
 _HEADER_BYTES = 24
 """Magic, version, number of tensors, number of metadata pairs. Source: the GGUF specification."""
 
+_WHY = (
+    "A file may be cut short or of an architecture that it does not know, or the adapter one of other "
+    "weights; fetch it again"
+)
+
 _MOST_THREADS = 8
 """More gain little: a small model waits for memory."""
 
@@ -40,26 +45,32 @@ class LlamaModel:
         path: Path,
         *,
         name: str | None = None,
+        adapter: Path | None = None,
         n_threads: int | None = None,
         n_parallel: int = 8,
         n_ctx_per_slot: int = 2048,
     ) -> None:
         """
         Args:
-            name: `gguf:FILE@DIGEST`, from the file, where absent.
+            name: `gguf:FILE@DIGEST`, from the file, where absent. An adapter's file and digest follow it.
+            adapter: a GGUF LoRA adapter of these weights.
             n_threads: more than one is faster on idle cores, and slower than one on shared ones; absent
                 means as many as there are idle cores when the model is loaded.
             n_ctx_per_slot: tokens of prompt and reply together.
 
         Raises:
             MissingExtra: `xllamacpp` is not installed.
-            ConfigError: no such file, or not a GGUF.
+            ConfigError: no such file, or not a GGUF; of either.
         """
         if importlib.util.find_spec("xllamacpp") is None:
             raise MissingExtra("local", f"running {path.name} in this process")
         check_gguf(path)
         self._path = path
+        self._adapter = adapter
         self._name = name or f"gguf:{path.name}@{sha256_of(path)[:12]}"
+        if adapter is not None:
+            check_gguf(adapter)
+            self._name += f"+{adapter.name}@{sha256_of(adapter)[:12]}"
         self._n_threads = n_threads
         self._n_parallel = n_parallel
         self._n_ctx_per_slot = n_ctx_per_slot
@@ -143,13 +154,16 @@ class LlamaModel:
         params.port = 0  # it always listens, on the loopback: lock it with a key that nobody knows
         params.api_keys = [secrets.token_hex(32)]
         params.ui = False
+        if self._adapter is not None:
+            params.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(str(self._adapter), 1.0)]
         try:
             return xllamacpp.Server(params)
         except RuntimeError as error:
-            raise ModelUnavailable(
-                f"llama.cpp cannot load {self._path} ({self._path.stat().st_size:,} bytes): {error} The "
-                "file may be cut short or of an architecture that it does not know; fetch it again"
-            ) from error
+            raise ModelUnavailable(f"llama.cpp cannot load {self._files()}: {error} {_WHY}") from error
+
+    def _files(self) -> str:
+        paths = [path for path in (self._path, self._adapter) if path is not None]
+        return " with ".join(f"{path} ({path.stat().st_size:,} bytes)" for path in paths)
 
 
 class _Reply:

@@ -18,10 +18,10 @@ from loriner.errors import ConfigError
 from loriner.models.base import Model
 from loriner.models.llama import LlamaModel
 from loriner.models.prices import Price, price_of
-from loriner.models.pull import find
+from loriner.models.pull import find, packaged
 from loriner.models.scripted import SCRIPTS, scripted
 from loriner.models.waiting import WAIT_S
-from loriner.models.weights import CATALOGUE
+from loriner.models.weights import ADAPTERS, CATALOGUE, Adapter
 
 LENT = "python:"
 """What the names of objects begin with that a caller lent; settings that hold one cannot open it again."""
@@ -47,6 +47,8 @@ class ModelSpec:
     """Further fields of each request."""
     gguf: str | None = None
     """Path of a GGUF file, or the name of pulled weights."""
+    adapter: str | None = None
+    """A LoRA adapter of these weights: the path of a GGUF file, or `trained`."""
     n_threads: int | None = None
     """Threads for such weights; default: the number of cores that are idle when they are loaded."""
     n_parallel: int = 8
@@ -55,35 +57,66 @@ class ModelSpec:
     """Tokens of prompt and reply together, per request, for such weights."""
     context_tokens: int | None = None
     """Tokens of prompt and reply together that the endpoint takes, if known."""
+    prompt_tokens: int | None = None
+    """Tokens of the longest prompt that it is shown as a proposer."""
+    completion_tokens: int | None = None
+    """Tokens of the longest reply that it is asked for as a proposer."""
 
     def describe(self) -> str:
         """What it is, in a few words for a table."""
+        if self.gguf and self.adapter:
+            return f"{self.gguf} with {self.adapter}"
         return self.gguf or f"{self.model} at {self.base_url}"
+
+
+def _shipped(adapter: Adapter) -> ModelSpec:
+    """An adapter of the package on its weights, in one slot: its prompts are long, and one slot is exact."""
+    return ModelSpec(
+        gguf=adapter.base.name,
+        adapter=adapter.name,
+        n_parallel=1,
+        n_ctx_per_slot=adapter.prompt_tokens + adapter.completion_tokens + 136,
+        prompt_tokens=adapter.prompt_tokens,
+        completion_tokens=adapter.completion_tokens,
+    )
+
+
+KNOWN = {
+    **{name: ModelSpec(gguf=name) for name in CATALOGUE},
+    **{name: _shipped(adapter) for name, adapter in ADAPTERS.items()},
+}
+"""What the names of pinned weights and of the package's adapters stand for."""
+
+
+def spec_of(name: str, specs: Mapping[str, ModelSpec]) -> ModelSpec | None:
+    """What a name stands for: the user's own come first. None for `scripted:NAME` and unknown ones."""
+    if name in specs or name in KNOWN:
+        return specs.get(name) or KNOWN[name]
+    kind, _, rest = name.partition(":")
+    if kind == "gguf" and rest:
+        return ModelSpec(gguf=rest)
+    base_url, _, model = name.rpartition("::")
+    return ModelSpec(base_url=base_url, model=model) if "://" in base_url and model else None
 
 
 def open_model(
     name: str, *, specs: Mapping[str, ModelSpec], models_dir: Path, offline: bool = False
 ) -> Model:
-    """The model called `name`: one of `specs`, pinned weights, `gguf:PATH`, `URL::MODEL` or `scripted:NAME`.
+    """The model called `name`: one of `specs`, pinned weights, `trained`, `gguf:PATH`, `URL::MODEL` or
+    `scripted:NAME`.
 
     Nothing is fetched, loaded or sent yet.
 
     Raises:
-        ConfigError: no such model, weights that were not pulled, or an endpoint elsewhere while `offline`.
+        ConfigError: no such model, weights that were not pulled, an adapter that is damaged, or an endpoint
+            elsewhere while `offline`.
         MissingExtra: weights, without the extra `[local]`.
     """
-    if name in specs:
-        return _from_spec(name, specs[name], models_dir, offline)
-    if name in CATALOGUE:
-        return _local(ModelSpec(gguf=name), models_dir)
+    if (spec := spec_of(name, specs)) is not None:
+        return _from_spec(name, spec, models_dir, offline)
     kind, _, rest = name.partition(":")
-    if kind == "gguf" and rest:
-        return _local(ModelSpec(gguf=rest), models_dir)
     if kind == "scripted" and rest:
         return scripted(rest)
-    base_url, _, model = name.rpartition("::")
-    if "://" in base_url and model:
-        return _endpoint(ModelSpec(base_url=base_url, model=model), offline)
     if name.startswith(LENT):
         raise ConfigError(f"{name} is an object of the Python program that began the run: go on from there")
     raise ConfigError(_unknown(name, specs))
@@ -98,21 +131,18 @@ def price_named(name: str, specs: Mapping[str, ModelSpec]) -> Price | None:
     """
     if name.startswith(LENT):
         return None
-    base_url, _, model = name.rpartition("::")
-    spec = specs.get(name) or (ModelSpec(base_url=base_url, model=model) if "://" in base_url else None)
+    spec = spec_of(name, specs)
     if spec is not None and spec.base_url is not None:
         return spec.price or price_of(spec.base_url, spec.model or "")
-    if spec is None and name not in CATALOGUE and name.partition(":")[0] not in ("gguf", "scripted"):
+    if spec is None and name.partition(":")[0] != "scripted":
         raise ConfigError(_unknown(name, specs))
     return Price(0.0, 0.0)
 
 
 def context_of(name: str, specs: Mapping[str, ModelSpec]) -> int | None:
     """Tokens of prompt and reply together that the model called `name` takes; None where not known."""
-    spec = specs.get(name, ModelSpec())
-    if spec.gguf or (name not in specs and (name in CATALOGUE or name.startswith("gguf:"))):
-        return spec.n_ctx_per_slot
-    return spec.context_tokens
+    spec = spec_of(name, specs) or ModelSpec()
+    return spec.n_ctx_per_slot if spec.gguf else spec.context_tokens
 
 
 def _from_spec(name: str, spec: ModelSpec, models_dir: Path, offline: bool) -> Model:
@@ -131,11 +161,24 @@ def _local(spec: ModelSpec, models_dir: Path) -> LlamaModel:
         raise ConfigError(f"the weights of {gguf} are not in {models_dir}: loriner models pull {gguf}")
     return LlamaModel(
         path,
-        name=gguf if pinned else None,
+        name=_name_of(spec) if pinned else None,
+        adapter=_adapter(spec.adapter),
         n_threads=spec.n_threads,
         n_parallel=spec.n_parallel,
         n_ctx_per_slot=spec.n_ctx_per_slot,
     )
+
+
+def _name_of(spec: ModelSpec) -> str:
+    """The name of pinned weights, with their digest where an adapter's follows it."""
+    weights = CATALOGUE[spec.gguf or ""]
+    return f"{weights.name}@{weights.sha256[:12]}" if spec.adapter else weights.name
+
+
+def _adapter(name: str | None) -> Path | None:
+    if name is None:
+        return None
+    return packaged(ADAPTERS[name]) if name in ADAPTERS else Path(name).expanduser()
 
 
 def _endpoint(spec: ModelSpec, offline: bool) -> Model:
@@ -161,11 +204,11 @@ def _endpoint(spec: ModelSpec, offline: bool) -> Model:
 
 
 def _unknown(name: str, specs: Mapping[str, ModelSpec]) -> str:
-    names = [*specs, *CATALOGUE, *(f"scripted:{script}" for script in SCRIPTS)]
+    names = [*specs, *KNOWN, *(f"scripted:{script}" for script in SCRIPTS)]
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     return (
         f"no model is called {name!r}"
         + (f"; did you mean {near[0]}?" if near else ".")
-        + f" There are {', '.join([*specs, *CATALOGUE])}, gguf:PATH and URL::MODEL"
+        + f" There are {', '.join([*specs, *KNOWN])}, gguf:PATH and URL::MODEL"
         + " (such as http://localhost:8000/v1::my-model)"
     )

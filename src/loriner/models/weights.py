@@ -158,5 +158,37 @@ SMOLLM2 = Weights(
     ),
 )
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adapter:
+    """A LoRA adapter that lies in the package, for pinned weights."""
+
+    name: str
+    about: str
+    file: str
+    """Name of the GGUF file in `models/adapters`; its card and its notice lie beside it."""
+    sha256: str
+    licence: str
+    base: Weights
+    prompt_tokens: int
+    """Of the longest prompt that it was trained on, by the count of `propose.prompt`."""
+    completion_tokens: int
+    """Of the longest completion that it is asked for."""
+
+
+TRAINED = Adapter(
+    name="trained",
+    about="a proposer trained on revisions of other tasks: LoRA on qwen2.5-coder-0.5b",
+    file="trained.gguf",
+    sha256="cc43893100052f7af3b1a622cd510a4c632f84e23ec3ea6cee7aa2ecc04c04df",
+    licence="Apache-2.0",
+    base=QWEN_05B,
+    prompt_tokens=3_072,
+    completion_tokens=1_400,
+)
+
 CATALOGUE = {weights.name: weights for weights in (QWEN_05B, QWEN_15B, SMOLLM2)}
 """Every pinned model by name."""
+
+ADAPTERS = {adapter.name: adapter for adapter in (TRAINED,)}
+"""Every adapter of the package by name."""

@@ -35,6 +35,14 @@ class Asking:
     limits: Limits | None = None
     """What a program may use for one question, if the proposer is to know."""
 
+    def at_most(self, prompt: int | None, reply: int | None) -> Asking:
+        """The same for a model that is shown no longer prompt, and asked for no longer reply."""
+        return replace(
+            self,
+            budget=min(self.budget, prompt or self.budget),
+            max_tokens=min(self.max_tokens, reply or self.max_tokens),
+        )
+
     def within(self, context: int | None) -> Asking:
         """The same for a model whose context holds so many tokens of prompt and reply together: the reply
         gets what the prompt leaves, and at least a third.

@@ -20,7 +20,7 @@ from loriner.models.base import Model
 from loriner.models.cache import CachedModel
 from loriner.models.meter import Meter
 from loriner.models.metered import MeteredModel
-from loriner.models.named import context_of, open_model, price_named
+from loriner.models.named import ModelSpec, context_of, open_model, price_named, spec_of
 from loriner.models.own import OwnModel
 from loriner.models.recorded import Record, RecordedModel
 from loriner.open_files import raise_limit, trials_at_once
@@ -128,7 +128,7 @@ class Workspace:
         return task_of(self.settings, name, self.lent)
 
     def proposer(self, name: str) -> Proposer:
-        """`catalogue`, or any model by name, shown what the settings say; or a proposer that was lent."""
+        """`catalogue`, `trained` or any other model, shown what the settings say; or a lent proposer."""
         if (lent := self.lent.proposers.get(name)) is not None:
             return lent
         if name == "catalogue":
@@ -146,6 +146,8 @@ class Workspace:
             shown=shown(wanted),
             limits=settings.limits,
         )
+        spec = spec_of(name, settings.models) or ModelSpec()
+        asking = asking.at_most(spec.prompt_tokens, spec.completion_tokens)
         return asking.within(context_of(name, settings.models))
 
     def seeded(self, seed: int) -> Workspace:
