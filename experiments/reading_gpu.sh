@@ -11,7 +11,8 @@ cd "$(dirname "$0")/.."
 WORK=${WORK:-runs/reading}
 WEIGHTS=${WEIGHTS:-weights}
 CONFIG=${CONFIG:-configs/reading.toml}
-LESSONS=${LESSONS:-experiments/lessons/trees-1-several.jsonl.xz}
+LESSONS=${LESSONS:-experiments/lessons/trees-1-several.jsonl.xz}  # one file, or several
+NAME=${NAME:-sft}                             # what the SFT model is called in tables
 TREES_HOME=${TREES_HOME:-runs/trees/home}
 TREES=${TREES:-}                              # --trees RUN --trees RUN ...
 TASKS_HOME=${TASKS_HOME:-$WORK/home}          # frozen questions
@@ -47,8 +48,8 @@ trained() { # on the GPU
 }
 
 lessons() {
-    $PYTHON -c 'import lzma, shutil, sys; shutil.copyfileobj(lzma.open(sys.argv[1]), open(sys.argv[2], "wb"))' \
-        "$LESSONS" "$WORK/lessons.jsonl" && wc -l "$WORK/lessons.jsonl"
+    $PYTHON -c 'import lzma, sys; [sys.stdout.buffer.write(lzma.open(each).read()) for each in sys.argv[1:]]' \
+        $LESSONS >"$WORK/lessons.jsonl" && wc -l "$WORK/lessons.jsonl"
 }
 
 contexts() { # from programs of the trees, replayed from their store
@@ -124,16 +125,16 @@ run() {
         choose) stage choose chosen ;;
         grpo) stage grpo trained train grpo "$CONFIG" $COMMON --set grpo.max_minutes="$RL_MINUTES" ;;
         load-rl) stage load-rl rl_loaded ;;
-        compare-sft) stage compare-sft compare sft "sft=$PROPOSERS::sft,catalogue" "$SOLVER_B" both "$SUITE" ;;
+        compare-sft) stage compare-sft compare sft "$NAME=$PROPOSERS::sft,catalogue" "$SOLVER_B" both "$SUITE" ;;
         compare-rl) stage compare-rl compare sft "sft=$PROPOSERS::sft,rl=$PROPOSERS::rl,catalogue" "$SOLVER_B" both \
             "$WORK/results/compare-sft/contexts.jsonl" ;;
         compare-small) # a solver that training never met: the 0.5B
             PER_TASK=1 stage compare-small compare small "sft=$PROPOSERS::sft,rl=$PROPOSERS::rl,catalogue" http://localhost:8005/v1::base \
                 canonical "$SUITE" ;;
         rounds-catalogue) stage "$1" rounds catalogue catalogue current "$SOLVER_B" ;;
-        rounds-sft) stage "$1" rounds sft "$PROPOSERS::sft" current "$SOLVER_B" ;;
+        rounds-sft) stage "$1" rounds "$NAME" "$PROPOSERS::sft" current "$SOLVER_B" ;;
         rounds-rl) stage "$1" rounds rl "$PROPOSERS::rl" current "$SOLVER_A" ;;
-        independent-sft) stage "$1" rounds sft "$PROPOSERS::sft" seed "$SOLVER_B" ;;
+        independent-sft) stage "$1" rounds "$NAME" "$PROPOSERS::sft" seed "$SOLVER_B" ;;
         independent-rl) stage "$1" rounds rl "$PROPOSERS::rl" seed "$SOLVER_A" ;;
         all) everything ;;
         look) look ;;
