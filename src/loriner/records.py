@@ -144,6 +144,8 @@ class Call:
     cached: bool = False
     error: str = ""
     """What went wrong with the call, if it failed."""
+    further: Mapping[str, Any] = field(default_factory=dict)
+    """What came beside the reply's text: `tool_calls` and `logprobs`."""
     started: float | None = field(default=None, compare=False)
     """When it was asked, in seconds since 1970; None where that was not recorded."""
 

@@ -474,8 +474,10 @@ class TrialServices:
     calls: list[Call] = field(default_factory=list)
     n_samples: int = 0
 
-    async def model(self, request: Mapping[str, Any]) -> list[str]:
+    async def model(self, request: Mapping[str, Any]) -> list[Any]:
         """The replies to one call, all samples at once."""
+        if not request.get("further"):  # nothing but texts is asked: nothing is said of more
+            request = {name: value for name, value in request.items() if name != "further"}
         temperature = max(float(request.get("temperature", 0.0)), self.least_temperature)
         request = {**request, "temperature": temperature}
         n = int(request.get("n", 1))
@@ -487,7 +489,7 @@ class TrialServices:
         seed = derive(self.seed, "call", number) if asked["temperature"] > 0 else 0
         return request_of({**asked, "seed": seed})
 
-    async def _sample(self, asked: Mapping[str, Any], request: ModelRequest) -> str:
+    async def _sample(self, asked: Mapping[str, Any], request: ModelRequest) -> Any:
         asked = {**asked, "seed": request.seed}  # with its seed, a call's record is all that a replay needs
         started = time.time()
         try:
@@ -498,7 +500,7 @@ class TrialServices:
                 raise CallRefused(str(error), kind="arguments") from error
             raise
         self.calls.append(call_of(asked, reply, started))
-        return reply.text
+        return {"text": reply.text, **reply.further} if request.further else reply.text
 
     async def tool(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """The result of a host-side tool."""

@@ -57,6 +57,7 @@ class RecordedModel:
             completion_tokens=call.completion_tokens,
             usd=0.0,
             cached=True,
+            further=call.further,
         )
 
     async def close(self) -> None:

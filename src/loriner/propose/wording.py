@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from loriner.models.base import text_of
 from loriner.records import Call, FeedbackTrial, PastRevision, Status
 from loriner.runtime.text import defuse
 
@@ -121,7 +122,7 @@ def _request(call: Call) -> str:
     asked = call.request.get("messages")
     if not asked:
         return ", ".join(f"{key}={value}" for key, value in call.request.items())
-    texts = [(str(each.get("role", "")), str(each.get("content", ""))) for each in asked]
+    texts = [(str(each.get("role", "")), text_of(each.get("content"))) for each in asked]
     return texts[0][1] if len(texts) == 1 else "\n".join(f"[{role}] {text}" for role, text in texts)
 
 

@@ -66,8 +66,10 @@ class Program:
 class Services(Protocol):
     """What the host does for one run. Each method raises only what it documents."""
 
-    async def model(self, request: Mapping[str, Any]) -> list[str]:
-        """Replies to one model call: `messages` (role, content), `temperature`, `max_tokens`, `stop`, `n`.
+    async def model(self, request: Mapping[str, Any]) -> list[Any]:
+        """Replies to one model call: `messages` (role, content), `temperature`, `max_tokens`, `stop`, `n` and
+        `further`, what is asked beyond texts. Where nothing is, each is a text, else an object with `text`,
+        `tool_calls` and `logprobs`.
 
         Raises:
             CallRefused: the budget of this run is spent, or the arguments are wrong: raised in the program.

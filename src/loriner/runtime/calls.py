@@ -70,7 +70,7 @@ class Desk:
             return wire.encode({"id": frame["id"], "refused": str(refusal), "reason": refusal.kind})
         return wire.encode({"id": frame["id"], "value": value})
 
-    async def _model(self, frame: Frame) -> list[str]:
+    async def _model(self, frame: Frame) -> list[Any]:
         services, limits = self._services(), self._limits
         if self._n_calls > limits.n_calls:
             raise CallRefused(f"this run may ask for {limits.n_calls} model replies, and has")
