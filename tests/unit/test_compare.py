@@ -14,8 +14,8 @@ from loriner.report.comparison.page import methods
 from loriner.report.comparison.results import ORACLE, Comparison, read_comparison
 from loriner.report.document import comparison_document
 from loriner.report.facts import SEARCH
-from loriner.search.episode import Plan
 from loriner.search.history import history
+from loriner.search.plan import Plan
 from loriner.verbs.arms import Entry, Terms, run_arms
 
 PLAN = Plan(rounds=3, feedback=3, grade=16, test=20)

@@ -9,7 +9,7 @@ import pytest
 from loriner.config import Settings, changed, load
 from loriner.errors import ConfigError
 from loriner.models.meter import Allowance
-from loriner.search.episode import Plan, planned
+from loriner.search.plan import Plan, planned
 
 
 def write(folder: Path, text: str) -> Path:

@@ -13,9 +13,9 @@ from loriner.propose.context import faults
 from loriner.records import Fault, Harness, Rollout
 from loriner.search.acceptance import Verdict
 from loriner.search.allowance import Bill
-from loriner.search.drawing import Drawn
-from loriner.search.grading import Grading
-from loriner.search.record import Graded, Origin, Record
+from loriner.search.completions import Drawn
+from loriner.search.episode_record import EpisodeRecord, Graded, Origin
+from loriner.search.grade_trials import Grading
 from loriner.statistics import Decision
 
 
@@ -43,7 +43,7 @@ class Selection:
 
     current: Harness
     grading: Grading
-    record: Record
+    record: EpisodeRecord
     bill: Bill
     allowance: Allowance | None
     refused: dict[str, tuple[Origin, str]] = field(default_factory=dict)

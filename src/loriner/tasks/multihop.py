@@ -14,12 +14,12 @@ from pathlib import Path
 from loriner.errors import TaskError
 from loriner.records import Score
 from loriner.tasks.base import Split
-from loriner.tasks.grading import exact_match, f1
 from loriner.tasks.items import Card, Item, ItemTask
 from loriner.tasks.multihop_hub import PREFIX
 from loriner.tasks.multihop_rows import Row, read_corpus, read_hub, read_rows
 from loriner.tasks.retrieval import Bm25, Hit, Passage, search_tool
 from loriner.tasks.scorer import InProcess
+from loriner.tasks.short_answers import exact_match, f1
 from loriner.tasks.splits import split_of
 
 SHARES: Mapping[Split, float] = {"feedback": 0.4, "grade": 0.2, "test": 0.4}

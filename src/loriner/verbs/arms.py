@@ -1,11 +1,9 @@
 """The same task searched in several ways for the same price: what a sequence of revisions is worth.
 
-Each arm (task, mode, seed) is a run of its own below the comparison's run. The modes are settings of one
-loop: `sequential` revises the current version, `tree` the scored program that promises most; `independent`
-always the seed; `best-of-n` too, and takes the plain best on the grade questions (for the record, also the
-best on the test questions). `sampling` searches
-nothing: it spends as much on samples of the seed program and lets them vote. A comparison that was stopped
-walks again; what is in the store costs nothing.
+Each arm (task, mode, seed) is a run of its own below the comparison's run. `search.modes` says what the modes
+are. `best-of-n` also records the best on the test questions. `sampling` searches nothing: it spends as much as
+a search does on samples of the seed program, and lets them vote. A comparison that was stopped walks again; what
+is in the store costs nothing.
 """
 
 from __future__ import annotations
@@ -25,14 +23,13 @@ from loriner.models.meter import Allowance
 from loriner.records import Harness, Question, Trial
 from loriner.search.adapt import adapt
 from loriner.search.allowance import calls_a_question, usage_of, used
-from loriner.search.episode import Plan
 from loriner.search.history import Adaptation, history, tell
+from loriner.search.modes import in_mode
+from loriner.search.plan import Plan
 from loriner.statistics import never_told_apart
 from loriner.tasks.base import Split, Task
 from loriner.verbs.workspace import Workspace
 
-MOST_ROUNDS = 8
-"""The other modes may try this many times the rounds of `sequential`, as best-of-80 stands against ten."""
 MOST_SAMPLES = 64
 """Samples of a question: more change no vote worth the wait."""
 
@@ -161,14 +158,9 @@ class _Contest:
 
     def _plan(self, mode: Mode, allowance: Allowance | None, reference: Adaptation | None) -> Plan:
         plan = self.terms.plan.model_copy(update={"allowance": allowance})
-        if mode in ("sequential", "tree"):
-            return plan.model_copy(update={"revise": "tree"}) if mode == "tree" else plan
-        rounds = MOST_ROUNDS * plan.rounds
-        found = plan.model_copy(update={"revise": "seed", "rounds": rounds})
-        if mode == "best-of-n":
-            found = found.model_copy(update={"accept": "mean", "oracle": True})
-        if allowance and reference and (price := self._least(reference, found)):
-            fits = min(rounds, max(plan.rounds, int(allowance.amount / price)))
+        found = in_mode(plan, mode)
+        if found.revise == "seed" and allowance and reference and (price := self._least(reference, found)):
+            fits = min(found.rounds, max(plan.rounds, int(allowance.amount / price)))
             found = found.model_copy(update={"rounds": fits})
         return found
 

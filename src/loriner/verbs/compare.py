@@ -9,8 +9,8 @@ from functools import partial
 from loriner.config import Settings
 from loriner.events import Note, Observer, silent
 from loriner.records import Harness
-from loriner.search.episode import Plan
 from loriner.search.estimate import Estimate, of_adaptation, of_comparison
+from loriner.search.plan import Plan
 from loriner.tasks.base import Task
 from loriner.tasks.suites import spelt_out
 from loriner.verbs.arms import Entry, Terms, run_arms
