@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from loriner.events import End, Evaluating, Event, Proposed, Round, Start, TrialDone
 from loriner.records import Trial
-from loriner.search.episode import planned
+from loriner.search.plan import planned
 from loriner.search.trial_counts import TrialCounts
 
 NAME_LENGTH = 40

@@ -1,12 +1,12 @@
 """The search modes: what a round revises, and the plan that each mode is.
 
-All modes but `sampling` are plans of one loop (`adapt`). `sequential` revises the version accepted last, and
-`tree` the scored program that promises most. `independent` always revises the seed. So does `best-of-n`, which
-takes the plain best on the grade questions. `sampling` searches nothing: in `verbs.arms`, samples of the seed
-program vote.
+All modes but `sampling` are plans of one loop (`adapt`). `sequential` revises the version accepted last,
+and `tree` the scored program that promises most. `independent` always revises the seed. So does
+`best-of-n`, which takes the plain best on the grade questions. `sampling` searches nothing: in
+`verbs.arms`, samples of the seed program vote.
 
-A new mode needs a name in `config.Mode` and a plan in `in_mode`. If it picks the program to revise by a rule of
-its own, it also needs a name in `config.Revise` and a case in `next_parent`.
+A new mode needs a name in `config.Mode` and a plan in `in_mode`. If it picks the program to revise by a
+rule of its own, it also needs a name in `config.Revise` and a case in `next_parent`.
 """
 
 from __future__ import annotations

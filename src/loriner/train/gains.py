@@ -13,7 +13,7 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Any
 
-from loriner.propose.revisions.reading import facts_of
+from loriner.propose.fact_finding import facts_of
 from loriner.tasks.format_varied import is_varied
 from loriner.train.trees import Child, Node
 

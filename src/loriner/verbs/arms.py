@@ -1,9 +1,9 @@
 """The same task searched in several ways for the same price: what a sequence of revisions is worth.
 
-Each arm (task, mode, seed) is a run of its own below the comparison's run. `search.modes` says what the modes
-are. `best-of-n` also records the best on the test questions. `sampling` searches nothing: it spends as much as
-a search does on samples of the seed program, and lets them vote. A comparison that was stopped walks again; what
-is in the store costs nothing.
+Each arm (task, mode, seed) is a run of its own below the comparison's run. `search.modes` says what the
+modes are. `best-of-n` also records the best on the test questions. `sampling` searches nothing: it spends
+as much as a search does on samples of the seed program, and lets them vote. A comparison that was stopped
+walks again; what is in the store costs nothing.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any
 
 from loriner.errors import ConfigError
 from loriner.events import Note, Observer, silent
-from loriner.propose.revisions import ENTRIES
+from loriner.propose.catalogue_list import ENTRIES
 from loriner.seeding import generator
 from loriner.tasks.base import Task
 from loriner.tasks.format_varied import canonical_name
