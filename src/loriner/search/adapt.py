@@ -25,7 +25,7 @@ from loriner.search.completions import Completions, Drawn
 from loriner.search.episode_record import EpisodeRecord, past
 from loriner.search.feedback_windows import Windows, failing
 from loriner.search.final_scores import FinalScores
-from loriner.search.grade_trials import Grading
+from loriner.search.grade_trials import GradeTrials
 from loriner.search.history import Adaptation, outcome, tell
 from loriner.search.leak_check import memorised
 from loriner.search.modes import next_parent
@@ -70,7 +70,7 @@ class _Episode:
     record: EpisodeRecord = field(init=False)
     windows: Windows = field(init=False)
     draws: Completions = field(init=False)
-    grading: Grading = field(init=False)
+    grading: GradeTrials = field(init=False)
     selection: Selection = field(init=False)
     history: list[PastRevision] = field(init=False, default_factory=list)
     tree: Tree = field(init=False)
@@ -93,7 +93,7 @@ class _Episode:
         self.windows = Windows(self.feedback, plan.feedback)
         self.draws = Completions(self.lab, self.proposer, self._memorised)
         graded = partial(self._trials, "grade")
-        self.grading = Grading(self.grade, plan.schedule(len(self.grade)), graded, self._overspent)
+        self.grading = GradeTrials(self.grade, plan.schedule(len(self.grade)), graded, self._overspent)
         self.selection = Selection(self.seed, self.grading, self.record, self.bill, plan.allowance)
 
     async def run(self) -> Adaptation:

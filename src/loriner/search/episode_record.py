@@ -16,7 +16,7 @@ from loriner.search.history import note, tell
 from loriner.search.modes import mode_of
 from loriner.search.plan import Plan
 from loriner.statistics import interval
-from loriner.store.entry import Evidence
+from loriner.store.commit_message import Evidence
 from loriner.store.registry import Registry
 
 

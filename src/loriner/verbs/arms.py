@@ -64,7 +64,7 @@ class Terms(CompareSettings):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SeededTask:
     """A task with the harness that its search starts from."""
 
     task: Task
@@ -73,7 +73,7 @@ class Entry:
 
 async def run_arms(
     opened: Workspace,
-    entries: Sequence[Entry],
+    seeded_tasks: Sequence[SeededTask],
     solver: Model,
     terms: Terms,
     *,
@@ -87,12 +87,12 @@ async def run_arms(
         LorinerError: as `adapt`; the run can be resumed.
     """
     terms.require_fair(cached=opened.settings.cache)
-    if hopeless := terms.never_tells([entry.task for entry in entries]):
+    if hopeless := terms.never_tells([each.task for each in seeded_tasks]):
         observe(Note(text=hopeless))
     for number in range(terms.seeds):
-        for entry in entries:
-            seeded = opened.seeded(opened.settings.seed + number)
-            await _Contest(seeded, entry, solver, terms, run_id, observe).run()
+        for each in seeded_tasks:
+            reseeded = opened.seeded(opened.settings.seed + number)
+            await _Contest(reseeded, each, solver, terms, run_id, observe).run()
 
 
 @dataclass(slots=True)
@@ -100,7 +100,7 @@ class _Contest:
     """One task with one seed: all modes, the one that sets the allowance first."""
 
     opened: Workspace
-    entry: Entry
+    start: SeededTask
     solver: Model
     terms: Terms
     run_id: str
@@ -126,7 +126,7 @@ class _Contest:
         plan = self._plan(mode, allowance, reference)
         async with self._arm(mode, allowance) as lab:
             found = await adapt(
-                self.entry.task, self.entry.seed, lab, proposer, plan=plan, registry=self.opened.registry
+                self.start.task, self.start.seed, lab, proposer, plan=plan, registry=self.opened.registry
             )
             if found.stopped.reason == "budget":  # an arm that was cut short can be compared with none
                 raise BudgetReached(found.stopped.why)
@@ -137,7 +137,7 @@ class _Contest:
 
         The sealed score of the reference's best program took calls as well: they are given on top.
         """
-        task, seed, test = self.entry.task, self.entry.seed, self._test()
+        task, seed, test = self.start.task, self.start.seed, self._test()
         async with self._arm("sampling", allowance) as quiet:
             lab = replace(quiet, least_temperature=self.terms.temperature)
             await tell(lab.store, lab.run_id, self._start(lab, len(test)))
@@ -166,7 +166,7 @@ class _Contest:
 
     def _least(self, reference: Adaptation, plan: Plan) -> float:
         """What a round of a plan uses at least, if its candidates ask as much as the seed program."""
-        n_grade = len(self.entry.task.questions("grade")[: plan.grade])
+        n_grade = len(self.start.task.questions("grade")[: plan.grade])
         first = plan.schedule(n_grade).stages[0].end
         seed = self._scored(reference, reference.seed, "grade")
         return self._used(seed) / len(seed) * first * plan.candidates
@@ -174,7 +174,7 @@ class _Contest:
     @asynccontextmanager
     async def _arm(self, mode: Mode, allowance: Allowance | None) -> AsyncIterator[Evaluator]:
         """An evaluator in the arm's own run: a new one, or the one that it had before a resume."""
-        store, task, seed = self.opened.store, self.entry.task.name, self.opened.settings.seed
+        store, task, seed = self.opened.store, self.start.task.name, self.opened.settings.seed
         arms = history(store, self.run_id).arms
         known = {(arm.task, arm.mode, arm.seed): arm.run_id for arm in arms}.get((task, mode, seed))
         with self.opened.run("adapt", resume=known, parent=self.run_id) as (run_id, summary):
@@ -188,18 +188,18 @@ class _Contest:
     def _start(self, lab: Evaluator, n_test: int) -> Start:
         return Start(
             run_id=lab.run_id,
-            task=self.entry.task.name,
+            task=self.start.task.name,
             solver=lab.solver.name,
             proposer="none",
             mode="sampling",
             seed=lab.seed,
-            harness_id=self.entry.seed.id,
+            harness_id=self.start.seed.id,
             plan=self.terms.plan.model_dump(mode="json"),
             n_questions={"feedback": 0, "grade": 0, "test": n_test},
         )
 
     def _test(self) -> Sequence[Question]:
-        return self.entry.task.questions("test")[: self.terms.plan.test]
+        return self.start.task.questions("test")[: self.terms.plan.test]
 
     def _scored(self, reference: Adaptation, standing: Standing, purpose: Split) -> Sequence[Trial]:
         """The trials by which a program of the reference has its scores."""
