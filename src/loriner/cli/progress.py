@@ -151,13 +151,13 @@ class _Told:
 
     def _start(self, start: Start) -> None:
         """Says what the run is; an arm is not named, since it is its comparison that can be resumed."""
-        plan, n, course = start.plan, start.n_questions, self.work.course
-        assert course is not None
+        plan, n, expected = start.plan, start.n_questions, self.work.expected
+        assert expected is not None
         run = "" if self.in_arm else f"run {start.run_id}: "
         self.say(f"{run}{start.task}, solver {start.solver} (frozen), proposer {start.proposer}")
         self.say(
             f"plan: {_n(plan['rounds'], 'round')} of {_n(plan['candidates'], 'candidate')} at most, rule "
-            f"{plan['accept']}; {n['feedback']} feedback questions ({course.window} a round), {n['grade']} "
+            f"{plan['accept']}; {n['feedback']} feedback questions ({expected.window} a round), {n['grade']} "
             f"grade and {n['test']} sealed test questions; up to {self.work.left} trials"
         )
 
