@@ -94,7 +94,7 @@ def test_it_comes_through_the_cage_and_is_recorded_and_remembered(solver: lo.Mod
             "model.chat([{'role': 'user', 'content': [{'type': 'image_url', 'image_url': {'url': 'http://a'}}]}])",
             "an image's url begins with data:",
         ),
-        ("model.chat([{'role': 'robot', 'content': 'x'}])", "system, user, assistant, tool, not 'robot'"),
+        ("model.chat([{'role': 'robot', 'content': 'x'}])", "or tool with a tool_call_id, not 'robot'"),
     ],
 )
 def test_what_is_not_to_be_had_is_the_program_s_error(

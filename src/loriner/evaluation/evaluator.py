@@ -342,6 +342,11 @@ class _Batch:
         try:
             verdict = await lab.runtime.run(program, services, lab.limits)
             score = await self._score(question, verdict)
+            if score is not None:
+                services.calls += score.calls
+        except ModelError as error:  # of a judge: those of the solver are in the verdict
+            verdict, score = replace(verdict, status=Status.INFRA_ERROR, error=str(error)), None
+            services.calls.append(replace(failed_call({}, error), kind="judge"))
         except BaseException:
             await self._keep_cut(question, sample, tuple(services.calls))
             raise
@@ -353,7 +358,7 @@ class _Batch:
 
     async def _keep_cut(self, question: Question, sample: int, calls: tuple[Call, ...]) -> None:
         """Records what a trial had paid for when it was cut off, so that the run's bill is whole."""
-        if any(call.kind == "model" and not call.cached for call in calls):
+        if any(call.kind in ("model", "judge") and not call.cached for call in calls):
             cut = Trial(
                 harness_id=self.harness.id,
                 task=self.task.name,
@@ -476,8 +481,6 @@ class TrialServices:
 
     async def model(self, request: Mapping[str, Any]) -> list[Any]:
         """The replies to one call, all samples at once."""
-        if not request.get("further"):  # nothing but texts is asked: nothing is said of more
-            request = {name: value for name, value in request.items() if name != "further"}
         temperature = max(float(request.get("temperature", 0.0)), self.least_temperature)
         request = {**request, "temperature": temperature}
         n = int(request.get("n", 1))

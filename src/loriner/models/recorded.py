@@ -19,7 +19,7 @@ class RecordedCalls:
         self.run_id = run_id
         self._calls: dict[str, Call] = {}
         for call in calls:
-            if call.kind == "model":
+            if call.kind in ("model", "judge"):
                 self._calls.setdefault(key_of("", request_of(call.request)), call)
 
     def find(self, request: ModelRequest) -> Call | None:

@@ -68,8 +68,8 @@ class Services(Protocol):
 
     async def model(self, request: Mapping[str, Any]) -> list[Any]:
         """Replies to one model call: `messages` (role, content), `temperature`, `max_tokens`, `stop`, `n` and
-        `further`, what is asked beyond texts. Where nothing is, each is a text, else an object with `text`,
-        `tool_calls` and `logprobs`.
+        `further`, what is asked beyond texts, if anything is. Then each is an object with `text` and, if they
+        came, `tool_calls` and `logprobs`; else each is a text.
 
         Raises:
             CallRefused: the budget of this run is spent, or the arguments are wrong: raised in the program.

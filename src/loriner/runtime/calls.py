@@ -81,7 +81,10 @@ class Desk:
                 f"it has asked for {self._n_tokens}, and now for {n_tokens}"
             )
         self._n_tokens += n_tokens
-        return await services.model({key: value for key, value in frame.items() if key not in ("kind", "id")})
+        asked = {key: value for key, value in frame.items() if key not in ("kind", "id")}
+        if not asked["further"]:
+            del asked["further"]
+        return await services.model(asked)
 
     async def _tool(self, frame: Frame) -> Any:
         services, name, arguments = self._services(), frame["name"], frame["arguments"]

@@ -214,8 +214,11 @@ def _check_message(message: Any) -> None:
                 "a part is {'type': 'text', 'text': ...}, or an image_url, input_audio or file that holds "
                 f"its data itself (an image's url begins with data:), not {part!r:.100}"
             )
-    if message["role"] not in wire.ROLES:
-        raise ValueError(f"a message's role is {', '.join(wire.ROLES)}, not {message['role']!r:.40}")
+    if message["role"] not in wire.ROLES or (message["role"] == "tool" and not message.get("tool_call_id")):
+        raise ValueError(
+            "a message's role is system, user, assistant, or tool with a tool_call_id, not "
+            f"{message['role']!r:.40}"
+        )
 
 
 def _check_parameters(given: Frame) -> None:
