@@ -30,6 +30,7 @@ MACHINE = (
 OPTIONAL = (
     r"could not import '(mlflow|sqlalchemy|alembic|tensorboardX|wandb|trackio)'",
     r"could not import '(pyarrow\.parquet|genai_prices)'",
+    r"could not import '(dspy|langchain_openai|agents)'",
     "all trackers are installed",
     "pyarrow is installed",
 )
