@@ -30,6 +30,7 @@ MACHINE = (
 OPTIONAL = (
     r"could not import '(mlflow|sqlalchemy|alembic|tensorboardX|wandb|trackio)'",
     r"could not import '(pyarrow\.parquet|genai_prices)'",
+    r"could not import '(dspy|gepa|inspect_ai|lm_eval|opentelemetry\.sdk|mcp|verifiers)[.\w]*'",
     "all trackers are installed",
     "pyarrow is installed",
 )

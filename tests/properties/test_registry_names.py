@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from loriner.records import Harness, Version
 from loriner.store import refs
 from loriner.store.blame import blame
-from loriner.store.entry import Entry, Evidence, message_of, read_entry
+from loriner.store.commit_message import Evidence, VersionEntry, message_of, read_entry
 from loriner.store.registry import Registry
 
 NAMES = st.text(min_size=1, max_size=20) | st.text("rg:./~.lock@{%- ", min_size=1, max_size=12)
@@ -46,7 +46,7 @@ def test_no_two_names_share_a_reference(one: str, other: str) -> None:
 
 @given(
     st.builds(
-        Entry,
+        VersionEntry,
         sha=st.just("a" * 40),
         subject=st.text(max_size=200),
         when=st.just("2026-11-29T18:24:03Z"),
@@ -67,7 +67,7 @@ def test_no_two_names_share_a_reference(one: str, other: str) -> None:
         ),
     )
 )
-def test_a_commit_message_says_all_that_the_entry_holds(entry: Entry) -> None:
+def test_a_commit_message_says_all_that_the_entry_holds(entry: VersionEntry) -> None:
     read = read_entry(entry.sha, entry.parents, message_of(entry), 1_795_976_643, entry.harness_id)
     for name in ("run", "round", "parent_id", "harness_id", "reverts_to", "score", "evidence"):
         assert getattr(read, name) == getattr(entry, name), name

@@ -33,9 +33,9 @@ from loriner.records import (
 from loriner.search.history import tell
 from loriner.store.bisect import bisect
 from loriner.store.check import check
+from loriner.store.commit_message import Evidence
 from loriner.store.connection import FILE_NAME
 from loriner.store.database import Store
-from loriner.store.entry import Evidence
 from loriner.store.export import export
 from loriner.store.merge import merge
 from loriner.store.registry import Registry

@@ -35,8 +35,8 @@ def list_(context: typer.Context) -> None:
     """Lists the suites, tasks and families."""
     from loriner.cli import documents, render
     from loriner.tasks.families import FAMILIES, WITHOUT_GOLD
-    from loriner.tasks.grading import DATASETS
     from loriner.tasks.named import registered_tasks
+    from loriner.tasks.short_answers import DATASETS
     from loriner.tasks.suites import SUITES, spelt_out
 
     given: Globals = context.obj

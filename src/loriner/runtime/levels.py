@@ -13,7 +13,7 @@ from loriner import rulesets
 from loriner.errors import RuntimeUnavailable
 from loriner.runtime.cage import KERNEL_GUARDS, LINUX_GUARDS
 from loriner.runtime.landlock import TIME_ZONES
-from loriner.runtime.pool import Plan, interpreter
+from loriner.runtime.pool import ZygotePlan, interpreter
 
 Isolation = Literal["auto", "none", "process", "kernel", "namespaced"]
 
@@ -24,7 +24,7 @@ NEEDED = 2
 """The level that adapting and training ask for: a model that is paid for scores then writes the programs."""
 
 
-def plan_for(isolation: str) -> Plan:
+def plan_for(isolation: str) -> ZygotePlan:
     """How zygotes are started for an isolation.
 
     Raises:
@@ -37,7 +37,7 @@ def plan_for(isolation: str) -> Plan:
     }
     caged = guards["process"] | KERNEL_GUARDS
     wrapper = _bubblewrap() if isolation == "namespaced" else ()
-    return Plan(guards=guards.get(isolation, caged), wrapper=wrapper)
+    return ZygotePlan(guards=guards.get(isolation, caged), wrapper=wrapper)
 
 
 def _bubblewrap() -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from loriner.errors import StoreError
 from loriner.models.base import ModelReply
 from loriner.records import Context, Harness, Rollout, Trial, Usage
 from loriner.store.connection import FILE_NAME, connect, is_writable, migrate, migrations, require_store
-from loriner.store.contexts import Shown, context_fact, find_contexts
+from loriner.store.contexts import LastContexts, context_fact, find_contexts
 from loriner.store.events import Event, event_fact, find_events
 from loriner.store.queries import (
     Tally,
@@ -57,7 +57,7 @@ class Store:
         self._holds: dict[str, Hold] = {}
         self._numbers: dict[str, int] = {}
         """Of runs; they never change."""
-        self._shown = Shown()
+        self._shown = LastContexts()
         self._closed = False
 
     @classmethod

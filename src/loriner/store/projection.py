@@ -25,7 +25,7 @@ from dulwich.repo import Repo
 
 from loriner.errors import StoreError
 from loriner.records import Harness
-from loriner.store.entry import Entry, message_of, read_entry
+from loriner.store.commit_message import VersionEntry, message_of, read_entry
 from loriner.store.versions import Versions
 
 T = TypeVar("T", bound=ShaFile)
@@ -38,7 +38,7 @@ _TASKS = "refs/heads/tasks/"
 _OURS = (b"refs/heads/", b"refs/tags/")
 
 
-def objects_of(harness: Harness, entry: Entry) -> tuple[Blob, Tree, Commit]:
+def objects_of(harness: Harness, entry: VersionEntry) -> tuple[Blob, Tree, Commit]:
     """The git objects that show a version: a commit of one file. Equal entries give equal ids."""
     blob, tree, commit = Blob.from_string(harness.source.encode()), Tree(), Commit()
     tree.add(FILE_NAME.encode(), 0o100644, blob.id)
@@ -52,7 +52,7 @@ def objects_of(harness: Harness, entry: Entry) -> tuple[Blob, Tree, Commit]:
     return blob, tree, commit
 
 
-def sha_of(harness: Harness, entry: Entry) -> str:
+def sha_of(harness: Harness, entry: VersionEntry) -> str:
     """The id of the commit that shows a version."""
     return str(objects_of(harness, entry)[2].id.decode())
 
@@ -61,7 +61,7 @@ def _seconds(when: str) -> int:
     return int(datetime.fromisoformat(when).timestamp())
 
 
-def now_after(parents: list[Entry]) -> str:
+def now_after(parents: list[VersionEntry]) -> str:
     """This moment in UTC, as ISO 8601 in whole seconds, and no earlier than any of the parents."""
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     return max([now, *(each.when for each in parents)])

@@ -21,10 +21,10 @@ from pathlib import Path, PurePath
 from loriner.errors import ConfigError, StoreError
 from loriner.records import Harness, Version
 from loriner.store import refs
+from loriner.store.commit_message import Evidence, VersionEntry, one_line
 from loriner.store.connection import FILE_NAME as STORE_NAME
 from loriner.store.connection import connect, connect_read_only, holds_store, in_words, is_writable
 from loriner.store.database import Store
-from loriner.store.entry import Entry, Evidence, one_line
 from loriner.store.projection import FILE_NAME, now_after, opened, sha_of, state
 from loriner.store.versions import Versions
 
@@ -42,7 +42,7 @@ class Registry:
         self.path = home / FOLDER
         """The versions."""
         self._store = home / STORE_NAME
-        self._known: dict[str, Entry] = {}
+        self._known: dict[str, VersionEntry] = {}
 
     @classmethod
     def open(cls, home: Path) -> Registry:
@@ -252,7 +252,7 @@ class Registry:
         with self._reading() as versions:
             return [refs.decoded(name) for name in versions.names("refs/heads/tasks/")]
 
-    def log(self, task: str) -> list[Entry]:
+    def log(self, task: str) -> list[VersionEntry]:
         """The versions of a task, newest first.
 
         Raises:
@@ -261,7 +261,7 @@ class Registry:
         with self._reading() as versions:
             return list(versions.history(self._head(versions, task)))
 
-    def resolve(self, name: str, *, task: str | None = None) -> Entry:
+    def resolve(self, name: str, *, task: str | None = None) -> VersionEntry:
         """The version that `name` means.
 
         It may be a tag, a branch, a task (its current version), a run (its last version), a harness id or a
@@ -301,13 +301,13 @@ class Registry:
             )
             return "".join(lines)
 
-    def lineage(self, name: str) -> list[tuple[Entry, str]]:
+    def lineage(self, name: str) -> list[tuple[VersionEntry, str]]:
         """The versions that led to one, each with its source, from the seed on. Raises as `resolve`.
 
         A revert stands for the version that it brought back.
         """
-        entry: Entry | None = self.resolve(name)
-        path: list[tuple[Entry, str]] = []
+        entry: VersionEntry | None = self.resolve(name)
+        path: list[tuple[VersionEntry, str]] = []
         with self._reading() as versions:
             while entry is not None:
                 if not entry.reverts_to:
@@ -316,7 +316,7 @@ class Registry:
                 entry = None if before is None else versions.entry(before)
         return path[::-1]
 
-    def _head(self, versions: Versions, task: str) -> Entry:
+    def _head(self, versions: Versions, task: str) -> VersionEntry:
         head = versions.find(refs.task_ref(task))
         if head is None:
             raise ConfigError(_not_one(versions, task, []))
@@ -345,7 +345,7 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _add(versions: Versions, harness: Harness, entry: Entry) -> Entry:
+def _add(versions: Versions, harness: Harness, entry: VersionEntry) -> VersionEntry:
     """The entry as recorded now. No name leads to it yet."""
     when = now_after([versions.entry(each) for each in entry.parents])
     dated = replace(entry, when=when, subject=one_line(entry.subject) or "Version")
@@ -354,7 +354,7 @@ def _add(versions: Versions, harness: Harness, entry: Entry) -> Entry:
     return added
 
 
-def _same(history: list[Entry], version: Version) -> Entry | None:
+def _same(history: list[VersionEntry], version: Version) -> VersionEntry | None:
     """The commit that already holds a version."""
     for entry in history:
         if version.harness_id == entry.harness_id and entry.reverts_to is None:
@@ -365,10 +365,12 @@ def _same(history: list[Entry], version: Version) -> Entry | None:
     return None
 
 
-def _entry(history: list[Entry], version: Version, task: str, evidence: Evidence, message: str) -> Entry:
+def _entry(
+    history: list[VersionEntry], version: Version, task: str, evidence: Evidence, message: str
+) -> VersionEntry:
     note = message or (version.revision.note if version.revision else "")
     words = f"Seed of {task}" if version.parent_id is None else f"Round {version.round}"
-    return Entry(
+    return VersionEntry(
         sha="",
         parents=_parents(history, version, task),
         subject=f"{words}: {note}" if note else words,
@@ -382,7 +384,7 @@ def _entry(history: list[Entry], version: Version, task: str, evidence: Evidence
     )
 
 
-def _parents(history: list[Entry], version: Version, task: str) -> tuple[str, ...]:
+def _parents(history: list[VersionEntry], version: Version, task: str) -> tuple[str, ...]:
     """First the version it was made from, preferably of the same run; last the task's current version."""
     head = [entry.sha for entry in history[:1]]
     if version.parent_id is None:
@@ -396,7 +398,7 @@ def _parents(history: list[Entry], version: Version, task: str) -> tuple[str, ..
     return tuple(dict.fromkeys([parent.sha, *head]))
 
 
-def _name(versions: Versions, task: str, version: Version, entry: Entry, place: int) -> None:
+def _name(versions: Versions, task: str, version: Version, entry: VersionEntry, place: int) -> None:
     """Lets the run's branch and the task's tags lead to a version, the task's `place`-th from 0."""
     versions.point(refs.run_ref(version.episode_id), entry.sha)
     if version.accepted:
@@ -422,13 +424,13 @@ def _require_free(versions: Versions, name: str) -> None:
             )
 
 
-def _rank(entry: Entry) -> float:
+def _rank(entry: VersionEntry) -> float:
     return -1.0 if entry.score is None else entry.score
 
 
-def _by_digits(versions: Versions, digits: str) -> list[Entry]:
+def _by_digits(versions: Versions, digits: str) -> list[VersionEntry]:
     """The commits, and the newest version of each harness, whose id begins so."""
-    found: dict[str, Entry] = {}
+    found: dict[str, VersionEntry] = {}
     for branch in versions.names("refs/heads/"):
         for entry in versions.history(versions.find(refs.branch_ref(branch))):
             if entry.sha.startswith(digits):
@@ -438,7 +440,7 @@ def _by_digits(versions: Versions, digits: str) -> list[Entry]:
     return list(found.values())
 
 
-def _not_one(versions: Versions, name: str, found: list[Entry]) -> str:
+def _not_one(versions: Versions, name: str, found: list[VersionEntry]) -> str:
     if found:
         several = ", ".join(f"{entry.sha[:10]} ({entry.subject})" for entry in found[:4])
         return f"{name!r} begins {len(found)} versions: {several}: write more of it"

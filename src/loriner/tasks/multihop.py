@@ -14,12 +14,12 @@ from pathlib import Path
 from loriner.errors import TaskError
 from loriner.records import Score
 from loriner.tasks.base import Split
-from loriner.tasks.grading import exact_match, f1
 from loriner.tasks.items import Card, Item, ItemTask
 from loriner.tasks.multihop_hub import PREFIX
-from loriner.tasks.multihop_rows import Row, read_corpus, read_hub, read_rows
+from loriner.tasks.multihop_rows import MultihopRow, read_corpus, read_hub, read_rows
 from loriner.tasks.retrieval import Bm25, Hit, Passage, search_tool
 from loriner.tasks.scorer import InProcess
+from loriner.tasks.short_answers import exact_match, f1
 from loriner.tasks.splits import split_of
 
 SHARES: Mapping[Split, float] = {"feedback": 0.4, "grade": 0.2, "test": 0.4}
@@ -63,12 +63,12 @@ def score(item: Item, answer: str) -> Score:
     return Score(em, "", {"em": em, "f1": f1(answer, item["answer"], dataset=item["dataset"])})
 
 
-def corpus_of(rows: Sequence[Row]) -> list[Passage]:
+def corpus_of(rows: Sequence[MultihopRow]) -> list[Passage]:
     """The distinct passages of all rows, in order. Titles repeat with different texts: both count."""
     return list(dict.fromkeys(passage for row in rows for passage in row.passages))
 
 
-def recall_at(k: int, rows: Sequence[Row], index: Bm25) -> float:
+def recall_at(k: int, rows: Sequence[MultihopRow], index: Bm25) -> float:
     """The mean share of a question's evidence among the first k passages found for its own text.
 
     A passage counts by title and text where the row has its passages, else by title.
@@ -76,7 +76,7 @@ def recall_at(k: int, rows: Sequence[Row], index: Bm25) -> float:
     return sum(_recall(row, index.search(row.question, k)) for row in rows) / len(rows)
 
 
-def _recall(row: Row, hits: Sequence[Hit]) -> float:
+def _recall(row: MultihopRow, hits: Sequence[Hit]) -> float:
     if row.supporting:
         found = {hit.passage for hit in hits}
         return len(found & row.supporting) / len(row.supporting)
@@ -84,7 +84,7 @@ def _recall(row: Row, hits: Sequence[Hit]) -> float:
     return len(titles & row.supporting_titles) / len(row.supporting_titles)
 
 
-def by_group(rows: Sequence[Row], make: Callable[[Row], Item]) -> dict[Split, list[Item]]:
+def by_group(rows: Sequence[MultihopRow], make: Callable[[MultihopRow], Item]) -> dict[Split, list[Item]]:
     """The items of each split; questions that share a part of their reasoning stay together."""
     leaders = group_leaders(rows)
     splits: dict[Split, list[Item]] = {split: [] for split in SHARES}
@@ -95,7 +95,7 @@ def by_group(rows: Sequence[Row], make: Callable[[Row], Item]) -> dict[Split, li
     return splits
 
 
-def group_leaders(rows: Sequence[Row]) -> dict[str, str]:
+def group_leaders(rows: Sequence[MultihopRow]) -> dict[str, str]:
     """For each row id the least part of its group: rows are joined by each part that they share."""
     leader: dict[str, str] = {}
 
@@ -112,12 +112,12 @@ def group_leaders(rows: Sequence[Row]) -> dict[str, str]:
     return {row.id: find(row.parts[0]) for row in rows}
 
 
-def opaque_id(row: Row) -> str:
+def opaque_id(row: MultihopRow) -> str:
     """An id that tells nothing: MuSiQue's own begins with the number of hops."""
     return hashlib.sha256(f"{row.dataset}|{row.id}".encode()).hexdigest()[:16]
 
 
-def _alone(row: Row) -> Item:
+def _alone(row: MultihopRow) -> Item:
     return {
         "id": opaque_id(row),
         "question": row.question,
@@ -126,7 +126,7 @@ def _alone(row: Row) -> Item:
     }
 
 
-def _with_passages(row: Row) -> Item:
+def _with_passages(row: MultihopRow) -> Item:
     shown = [f"[{number}] {each.title}\n{each.text}" for number, each in enumerate(row.passages, 1)]
     return {**_alone(row), "question": "\n\n".join([*shown, f"Question: {row.question}"])}
 

@@ -15,13 +15,13 @@ from typing import Any
 
 from loriner.errors import TaskError
 from loriner.tasks import strict_json
-from loriner.tasks.grading import DATASETS
 from loriner.tasks.multihop_hub import hub_records
 from loriner.tasks.retrieval import Passage
+from loriner.tasks.short_answers import DATASETS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class MultihopRow:
     """One question with all that the data set says of it. None of it but the question reaches a harness."""
 
     dataset: str
@@ -44,7 +44,7 @@ class Row:
         return [" ".join(self.question.split())]
 
 
-def read_rows(dataset: str, path: Path) -> list[Row]:
+def read_rows(dataset: str, path: Path) -> list[MultihopRow]:
     """The rows of a file: JSON Lines or one JSON list.
 
     Raises:
@@ -53,7 +53,7 @@ def read_rows(dataset: str, path: Path) -> list[Row]:
     return _rows(dataset, _records(path), str(path))
 
 
-def read_hub(dataset: str, name: str, part: str) -> list[Row]:
+def read_hub(dataset: str, name: str, part: str) -> list[MultihopRow]:
     """The rows of a split of a data set on a hub.
 
     Raises:
@@ -62,7 +62,7 @@ def read_hub(dataset: str, name: str, part: str) -> list[Row]:
     return _rows(dataset, hub_records(name, part), name)
 
 
-def _rows(dataset: str, records: Iterable[tuple[str, Mapping[str, Any]]], origin: str) -> list[Row]:
+def _rows(dataset: str, records: Iterable[tuple[str, Mapping[str, Any]]], origin: str) -> list[MultihopRow]:
     if dataset not in DATASETS:
         raise TaskError(f"no data set is called {dataset!r}; expected one of {', '.join(DATASETS)}")
     rows = [_row(dataset, record, where) for where, record in records]
@@ -99,12 +99,12 @@ def _records(path: Path) -> Iterable[tuple[str, Any]]:
         raise TaskError(f"{path} is neither JSON Lines nor a JSON list: {error}") from error
 
 
-def _row(dataset: str, record: Mapping[str, Any], where: str) -> Row:
+def _row(dataset: str, record: Mapping[str, Any], where: str) -> MultihopRow:
     try:
         flagged = _flagged_passages(record)
         titles = record.get("supporting_titles") or [passage.title for passage, flag in flagged if flag]
         aliases = record.get("answer_aliases") or []
-        return Row(
+        return MultihopRow(
             dataset=dataset,
             id=str(record["_id"] if "_id" in record else record["id"]),
             part=str(record.get("split", "")),

@@ -28,11 +28,11 @@ from loriner.tasks.base import Task
 from loriner.tasks.families import FAMILIES, WITHOUT_GOLD
 from loriner.tasks.fictional import DEFAULT_PAGES, open_fictional
 from loriner.tasks.format_varied import VariedTask
-from loriner.tasks.grading import DATASETS
 from loriner.tasks.jsonl import load_folder
 from loriner.tasks.multihop import open_multihop
 from loriner.tasks.multihop_hub import PREFIX
 from loriner.tasks.reasoning_gym import ADAPTING, Roles, open_family
+from loriner.tasks.short_answers import DATASETS
 from loriner.tasks.suites import SUITES
 
 _MARKS = ("strict", "anyway")

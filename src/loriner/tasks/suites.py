@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from loriner.errors import TaskError
 from loriner.tasks.format_varied import VARIED
-from loriner.tasks.grading import DATASETS
+from loriner.tasks.short_answers import DATASETS
 
 TRAIN = ("codeio", "maze", "rotten_oranges", "simple_geometry", "tower_of_hanoi")
 """The five training families of arXiv 2609.35738."""

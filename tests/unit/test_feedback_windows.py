@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loriner.records import Call, Evaluation, Question, Status, Trial
-from loriner.search.feedback import Windows
+from loriner.search.feedback_windows import Windows
 
 CALL = Call(kind="model", request={}, reply="no")
 

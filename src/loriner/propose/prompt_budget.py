@@ -22,7 +22,7 @@ Piece = Callable[[Slot, int, Levels], str]
 """The text of a slot at a level, beside the others at theirs."""
 
 
-class Room:
+class PromptBudget:
     """What is left of a budget while slots are taken in and made longer. It never takes anything back but on
     request, so what came first stays.
     """

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from loriner.propose.revisions.entry import Facts
-from loriner.propose.revisions.literals import constants
+from loriner.propose.facts import Facts
+from loriner.propose.snippets.literals import constants
 
 NEAREST = r'''
 def nearest_option(reply):

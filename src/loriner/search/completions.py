@@ -43,7 +43,7 @@ class Drawn:
 
 
 @dataclass(slots=True)
-class Draws:
+class Completions:
     """What an episode asked of its proposer so far."""
 
     lab: Evaluator

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from loriner.diagnosis.answer_shapes import date_form, fields_apart, object_of, options_of
-from loriner.propose.revisions.entry import Facts, Field, Shape
+from loriner.propose.facts import Facts, Field, Shape
 from loriner.records import Context, Fault, FeedbackTrial, Status
 
 SHORTEST_FRAME = 12

@@ -1,4 +1,4 @@
-"""A judge that waits for its solver, a door into the engine, and a journal that is cut back."""
+"""Rewards that wait for their solver, a door into the engine, and a journal that is cut back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from loriner.concurrency import opened
 from loriner.errors import InfrastructureError
 from loriner.propose.proposer import Completion, read
 from loriner.train.exercise import Exercise
-from loriner.train.journal import DeadSignal, Journal, Row, require_signal, summary
+from loriner.train.journal import DeadSignal, Journal, RolloutRow, require_signal, summary
 from loriner.train.patience import patient
 from loriner.train.reward import Reward, Scored
 
@@ -27,7 +27,7 @@ def scored(total: float | None, text: str = "prose", index: int = 0) -> Scored:
     return Scored(rollout=read(GROUP[0].context, index, Completion(text)), reward=reward, before=0.0)
 
 
-class Judge:
+class Rewards:
     """Fails the places in `away` as often as given there."""
 
     def __init__(self, away: dict[int, int]) -> None:
@@ -45,23 +45,23 @@ class Judge:
         return found
 
 
-def ask(judge: Any) -> list[Scored]:
-    return judge(GROUP, ["text"] * 10, list(range(10)))  # type: ignore[no-any-return]
+def ask(rewards: Any) -> list[Scored]:
+    return rewards(GROUP, ["text"] * 10, list(range(10)))  # type: ignore[no-any-return]
 
 
 def test_only_what_is_missing_is_asked_again() -> None:
-    judge, pauses, said = Judge({3: 2, 4: 2, 5: 1}), list[float](), list[str]()
-    found = ask(patient(judge, 60.0, said.append, sleep=pauses.append))
+    rewards, pauses, said = Rewards({3: 2, 4: 2, 5: 1}), list[float](), list[str]()
+    found = ask(patient(rewards, 60.0, said.append, sleep=pauses.append))
     assert all(each.reward is not None for each in found)
     assert [each.rollout.index for each in found] == list(range(10))
-    assert judge.batches == [list(range(10)), [3, 4, 5], [3, 4]]
+    assert rewards.batches == [list(range(10)), [3, 4, 5], [3, 4]]
     assert said[0] == "3 of 10 completions could not be scored; again in 5 s"
     assert pauses == [5.0, 10.0]
 
 
 def test_a_few_may_stay_unscored_but_never_score_zero() -> None:
-    judge = Judge({7: 99})
-    found = ask(patient(judge, 60.0, lambda text: None, sleep=lambda s: None))
+    rewards = Rewards({7: 99})
+    found = ask(patient(rewards, 60.0, lambda text: None, sleep=lambda s: None))
     assert [each.reward is None for each in found].count(True) == 1
     assert found[7].reward is None
 
@@ -69,7 +69,7 @@ def test_a_few_may_stay_unscored_but_never_score_zero() -> None:
 def test_a_solver_that_stays_away_ends_it_with_exit_code_3() -> None:
     pauses: list[float] = []
     with pytest.raises(InfrastructureError, match="10 of 10 completions") as caught:
-        ask(patient(Judge(dict.fromkeys(range(10), 99)), 100.0, lambda text: None, sleep=pauses.append))
+        ask(patient(Rewards(dict.fromkeys(range(10), 99)), 100.0, lambda text: None, sleep=pauses.append))
     assert caught.value.exit_code == 3
     assert sum(pauses) == 100.0
     assert pauses == sorted(pauses[:-1]) + pauses[-1:]
@@ -123,7 +123,7 @@ def test_the_summary_keeps_ran_and_ran_well_apart() -> None:
     others = (scored(0.0), scored(None), scored(0.0), scored(0.0), scored(0.0))
     gains = [0.5, -0.25, None, -0.25, -0.25, -0.25]
     rows = [
-        Row.of(1, GROUP[0].context, each, gain=gain)
+        RolloutRow.of(1, GROUP[0].context, each, gain=gain)
         for each, gain in zip((good, *others), gains, strict=True)
     ]
     found = summary(rows, group=3)
@@ -142,7 +142,7 @@ def test_the_journal_is_cut_back_to_a_checkpoint(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     for update in (1, 2, 3):
         journal.add_update({"update": update})
-        journal.add_rollouts([Row.of(update, GROUP[0].context, scored(0.1, index=update))])
+        journal.add_rollouts([RolloutRow.of(update, GROUP[0].context, scored(0.1, index=update))])
     journal.cut_back(2)
     assert journal.read_updates() == [{"update": 1}, {"update": 2}]
     assert [each.rollout.index for each in journal.read_rollouts(GROUP, 1, 9)] == [1, 2]

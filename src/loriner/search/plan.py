@@ -1,4 +1,4 @@
-"""The plan of an episode. What it comes to is in `events` and `history`; `adapt` is the walk between."""
+"""The plan of an episode: its settings, and what follows from them. The search modes are plans (`modes`)."""
 
 from __future__ import annotations
 
@@ -44,13 +44,6 @@ class Plan(SearchSettings):
         """The warning that no candidate can be accepted on so many grade questions; empty where one can."""
         hopeless = never_accepts(self.schedule(n_grade)) if n_grade else ""
         return f"nothing will be accepted: {hopeless} (--grade, --rounds, --accept)" if hopeless else ""
-
-    @property
-    def mode(self) -> str:
-        """Its name in reports."""
-        if self.revise == "seed":
-            return "best-of-n" if self.oracle else "independent"
-        return "tree" if self.revise == "tree" else "sequential"
 
 
 def planned(fields: Mapping[str, Any]) -> Plan:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loriner.propose.revisions.choices import option_parts, options_in_words
-from loriner.propose.revisions.entry import Facts
-from loriner.propose.revisions.literals import constant, cut
-from loriner.propose.revisions.structured import DATE, DATES, VALUES, fields_in_words, object_parts
+from loriner.propose.facts import Facts
+from loriner.propose.snippets.json_objects import DATE, DATES, VALUES, fields_in_words, object_parts
+from loriner.propose.snippets.literals import constant, cut
+from loriner.propose.snippets.options import option_parts, options_in_words
 from loriner.propose.splicing import answered_first
 
 LINE = r'''

@@ -11,22 +11,22 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from loriner.records import Evaluation, Harness, Question
-from loriner.search.acceptance import Schedule, Verdict, judge
+from loriner.search.acceptance import Ruling, Schedule, ruling_on
 
 Evaluate = Callable[[Harness, Sequence[Question]], Awaitable[Evaluation]]
 """The trials of a program on some grade questions; those that are stored cost nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class RuledLeader:
     """The leader of a round and what is to be done with it."""
 
     leader: Harness
-    verdict: Verdict
+    ruling: Ruling
 
 
 @dataclass(slots=True)
-class Grading:
+class GradeTrials:
     """All grade trials of an episode, and the rule by which they decide."""
 
     pool: Sequence[Question]
@@ -53,44 +53,44 @@ class Grading:
             self.known[harness.id] = await self.evaluate(harness, self.pool[:end])
         return self.known[harness.id]
 
-    async def contest(self, current: Harness, candidates: Sequence[Harness]) -> Judged | None:
-        """The best candidate with the rule's verdict on it; None without candidates.
+    async def contest(self, current: Harness, candidates: Sequence[Harness]) -> RuledLeader | None:
+        """The best candidate with the rule's ruling on it; None without candidates.
 
         With each stage fewer candidates are scored on more questions. Nobody is accepted once more was
         used than allowed.
         """
-        judged: Judged | None = None
+        outcome: RuledLeader | None = None
         for number, stage in enumerate(self.plan.stages, 1):
             candidates = self._best(candidates, stage.n_candidates, number - 1)
             for each in (current, *candidates):
                 await self.grade(each, number)
             if not (leading := self._best(candidates, 1, number)):
                 return None
-            judged = Judged(leading[0], self.judge(current, leading[0], number))
-            if judged.verdict.state != "more" or self.spent():
+            outcome = RuledLeader(leading[0], self.ruling_on(current, leading[0], number))
+            if outcome.ruling.state != "more" or self.spent():
                 break
-        if judged is not None:
-            self._count(judged.verdict)
-        return judged
+        if outcome is not None:
+            self._count(outcome.ruling)
+        return outcome
 
-    def judge(self, current: Harness, candidate: Harness, n_stages: int) -> Verdict:
-        """The rule's verdict after so many stages."""
-        return self._verdict(self._scores(current.id), self._scores(candidate.id), n_stages)
+    def ruling_on(self, current: Harness, candidate: Harness, n_stages: int) -> Ruling:
+        """The rule's ruling after so many stages."""
+        return self._ruling(self._scores(current.id), self._scores(candidate.id), n_stages)
 
     def closed(self, current: Harness) -> bool:
         """Whether the rule would refuse even a candidate that is right on every question of the pool."""
         known = self._scores(current.id)
         before = {each.id: known.get(each.id, 0.0) for each in self.pool}
         after = dict.fromkeys(before, 1.0)
-        states = (self._verdict(before, after, n + 1).state for n in range(len(self.plan.stages)))
+        states = (self._ruling(before, after, n + 1).state for n in range(len(self.plan.stages)))
         return next((state for state in states if state != "more"), "more") != "accept"
 
-    def _verdict(self, before: Mapping[str, float], after: Mapping[str, float], n_stages: int) -> Verdict:
+    def _ruling(self, before: Mapping[str, float], after: Mapping[str, float], n_stages: int) -> Ruling:
         asked = [
             [question.id for question in self.pool[stage.start : stage.end]]
             for stage in self.plan.stages[:n_stages]
         ]
-        return judge(self.plan, asked, before, after, confirmation=self.n_confirmations + 1)
+        return ruling_on(self.plan, asked, before, after, confirmation=self.n_confirmations + 1)
 
     def lead(self, candidate: str, current: str) -> float | None:
         """How much better one program is on the questions that both have scores on; None without any."""
@@ -122,8 +122,8 @@ class Grading:
         scored = [each for each in candidates if self.known[each.id].mean_score is not None]
         return sorted(scored, key=lambda each: -(self.known[each.id].mean_score or 0.0))[:n]
 
-    def _count(self, verdict: Verdict) -> None:
-        if verdict.state == "accept":
+    def _count(self, ruling: Ruling) -> None:
+        if ruling.state == "accept":
             self.n_confirmations = 0
-        elif verdict.began:
+        elif ruling.began:
             self.n_confirmations += 1

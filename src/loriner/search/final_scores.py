@@ -12,17 +12,17 @@ from loriner.errors import BudgetReached
 from loriner.evaluation.evaluator import Evaluator
 from loriner.events import End, Name
 from loriner.records import Evaluation, Harness, Question
-from loriner.search.record import Graded, Record
+from loriner.search.episode_record import EpisodeRecord, Graded
 from loriner.tasks.base import Task
 
 
 @dataclass(slots=True)
-class Ending:
+class FinalScores:
     """What the last scores of an episode need, and why the search ended."""
 
     task: Task
     lab: Evaluator
-    record: Record
+    record: EpisodeRecord
     grade: Sequence[Question]
     test: Sequence[Question]
     stop: End

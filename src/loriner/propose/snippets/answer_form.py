@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from loriner.propose.revisions.entry import Facts
+from loriner.propose.facts import Facts
 
 _MOST_OPTIONS = 12
 _KINDS = (("A-Z", r"[A-Z]"), ("a-z", r"[a-z]"), (r"\d", r"\d"), (r"\s", r"\s"))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from loriner.search.episode import Plan
+from loriner.search.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class TrialCounts:
     """The trials of an episode by its plan and by the questions of each split, those that it may use."""
 
     plan: Plan

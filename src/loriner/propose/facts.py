@@ -1,12 +1,8 @@
-"""What a known revision is, and what it may know.
-
-A revision rewrites a program's text. It returns None where it does not apply or is there already, and raises
-`SyntaxError` for a program that does not compile. Whether the result compiles is checked where it is offered.
-"""
+"""What the feedback shows of a task. A known revision knows these facts and nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -94,28 +90,3 @@ class Facts:
     def searches(self) -> bool:
         """Whether documents can be searched."""
         return "search" in self.tools
-
-
-Rewrite = Callable[[str, Facts], str | None]
-"""A program and the facts to the revised program, or None."""
-
-Worth = Callable[[Facts], float]
-"""How much a revision may gain, in [0, 1]: the higher, the earlier it is offered. Below 0: never."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One known revision."""
-
-    name: str
-    note: str
-    """What it does, in one sentence, as a proposer would say it."""
-    rewrite: Rewrite
-    worth: Worth
-    tools: tuple[str, ...] = ()
-    """Tools without which it is no use."""
-
-    @property
-    def title(self) -> str:
-        """The name in words: the first line of a completion."""
-        return self.name.replace("_", " ").capitalize()

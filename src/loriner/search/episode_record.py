@@ -11,11 +11,12 @@ from loriner.events import Attempt, End, Name, Round, Standing, Start
 from loriner.harness.blocks import format_revision
 from loriner.records import Evaluation, Fault, Harness, PastRevision, Rollout, Version
 from loriner.search.allowance import calls_a_question
-from loriner.search.episode import Plan
-from loriner.search.feedback import asks_model
+from loriner.search.feedback_windows import asks_model
 from loriner.search.history import note, tell
+from loriner.search.modes import mode_of
+from loriner.search.plan import Plan
 from loriner.statistics import interval
-from loriner.store.entry import Evidence
+from loriner.store.commit_message import Evidence
 from loriner.store.registry import Registry
 
 
@@ -44,7 +45,7 @@ class Graded:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class EpisodeRecord:
     """The record of one run."""
 
     task: str
@@ -69,7 +70,7 @@ class Record:
             task=self.task,
             solver=self.lab.solver.name,
             proposer=self.proposer,
-            mode=plan.mode,
+            mode=mode_of(plan),
             seed=self.lab.seed,
             harness_id=seed.id,
             plan=plan.model_dump(mode="json"),

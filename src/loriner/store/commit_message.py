@@ -36,7 +36,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class VersionEntry:
     """One commit of the registry."""
 
     sha: str
@@ -79,7 +79,7 @@ def one_line(text: str) -> str:
     return line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1] + "…"
 
 
-def message_of(entry: Entry) -> str:
+def message_of(entry: VersionEntry) -> str:
     """The commit message of an entry."""
     known = entry.evidence
     trailers = {
@@ -106,12 +106,12 @@ def candidate_of(message: str) -> str | None:
     return found.group(1) if found else None
 
 
-def read_entry(sha: str, parents: tuple[str, ...], message: str, time: int, harness_id: str) -> Entry:
+def read_entry(sha: str, parents: tuple[str, ...], message: str, time: int, harness_id: str) -> VersionEntry:
     """The entry of a commit; a commit by other hands has no trailers, and is known by its source alone."""
     subject, _, rest = message.partition("\n")
     trailers = dict(line.split(": ", 1) for line in rest.splitlines() if ": " in line)
     score, low, high = _read_interval(trailers.get("Score", ""))
-    return Entry(
+    return VersionEntry(
         sha=sha,
         parents=parents,
         subject=subject,

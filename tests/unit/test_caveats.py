@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from loriner.events import End, Standing, Start
 from loriner.records import Harness
+from loriner.search.caveats import between, remarks
 from loriner.search.history import Adaptation
-from loriner.search.remarks import between, remarks
 from loriner.statistics import interval
 
 PROGRAM = Harness("def solve(model, question):\n    return model(question)\n")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from loriner.propose.revisions.entry import Facts
-from loriner.propose.revisions.literals import table
+from loriner.propose.facts import Facts
+from loriner.propose.snippets.literals import table
 
 READ = r'''
 def object_in(reply):
