@@ -35,8 +35,8 @@ from loriner.runtime.base import Limits
 from loriner.search.estimate import Estimate
 from loriner.tasks.base import Split
 from loriner.tasks.base import Task as AnyTask
+from loriner.tasks.by_name import open_task
 from loriner.tasks.jsonl import from_jsonl
-from loriner.tasks.named import open_task
 from loriner.tasks.scorer import ScoreFunction
 from loriner.train.settings import TrainConfig
 from loriner.train.settings import load as load_training_file
