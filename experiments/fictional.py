@@ -19,8 +19,8 @@ from loriner.models.base import Message, Model, ModelRequest
 from loriner.models.llama import LlamaModel
 from loriner.tasks.fictional import index_of, make_questions, make_world
 from loriner.tasks.fictional.questions import MadeQuestion
+from loriner.tasks.multihop.answer_match import exact_match, f1
 from loriner.tasks.retrieval import Bm25, Passage
-from loriner.tasks.short_answers import exact_match, f1
 
 Setting = Callable[[Bm25, MadeQuestion], list[Passage]]
 

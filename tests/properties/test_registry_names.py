@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from loriner.records import Harness, Version
-from loriner.store import refs
+from loriner.store import ref_names
 from loriner.store.blame import blame
 from loriner.store.commit_message import Evidence, VersionEntry, message_of, read_entry
 from loriner.store.registry import Registry
@@ -28,20 +28,20 @@ HEX = st.text("0123456789abcdef", min_size=64, max_size=64)
 @example("@")
 @example("a~b")
 def test_a_task_name_is_a_legal_reference_and_comes_back(name: str) -> None:
-    ref = refs.task_ref(name)
+    ref = ref_names.task_ref(name)
     assert check_ref_format(Ref(ref.encode()))
-    assert refs.decoded(refs.encoded(name)) == name
-    assert refs.encoded(name).encode().count(b"/") == 0
-    assert refs.task_ref(name) in refs.candidates(name)
+    assert ref_names.decoded(ref_names.encoded(name)) == name
+    assert ref_names.encoded(name).encode().count(b"/") == 0
+    assert ref_names.task_ref(name) in ref_names.candidates(name)
 
 
 def test_the_usual_name_stays_readable() -> None:
-    assert refs.task_ref("rg:count_primes") == "refs/heads/tasks/rg.count_primes"
+    assert ref_names.task_ref("rg:count_primes") == "refs/heads/tasks/rg.count_primes"
 
 
 @given(NAMES, NAMES)
 def test_no_two_names_share_a_reference(one: str, other: str) -> None:
-    assert (refs.encoded(one) == refs.encoded(other)) == (one == other)
+    assert (ref_names.encoded(one) == ref_names.encoded(other)) == (one == other)
 
 
 @given(

@@ -16,7 +16,7 @@ from sums import GOOD, HALF, Solver, Sums, edit, exercise, laboratory
 from loriner.errors import InfrastructureError, ModelUnavailable
 from loriner.propose.proposer import Completion, Proposer
 from loriner.records import Context, Question, Score
-from loriner.tasks.format_varied import VARIED
+from loriner.tasks.varied.task import VARIED
 from loriner.train.compare import Sample, best_of, difference, sample, standing, unrevised
 from loriner.train.reward import Reward, Rewarder
 

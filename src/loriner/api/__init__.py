@@ -44,9 +44,9 @@ from loriner.store.database import Store
 from loriner.store.registry import Registry
 from loriner.tasks.base import Split
 from loriner.tasks.base import Task as AnyTask
+from loriner.tasks.by_name import open_task
 from loriner.tasks.jsonl import from_jsonl
 from loriner.tasks.judge import Judge
-from loriner.tasks.named import open_task
 from loriner.tasks.rows import from_data
 from loriner.tasks.scorer import ScoreFunction
 from loriner.train.settings import TrainConfig

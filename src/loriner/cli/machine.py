@@ -44,7 +44,7 @@ def init(
 ) -> None:
     """Writes loriner.toml in this folder."""
     from loriner.config import FILE_NAME
-    from loriner.described import as_toml
+    from loriner.setting_docs import as_toml
 
     given: Globals = context.obj
     path = given.config or Path(FILE_NAME)

@@ -1,4 +1,4 @@
-"""What became of a run, decided from what the host saw: a pure function of an `RunEnding`.
+"""What became of a run, decided from what the host saw: a pure function of a `RunEnding`.
 
 In this order: our own fault, the host's own kill, a broken stream, the wait status, the child's last frame.
 """

@@ -19,7 +19,7 @@ from typing import Any
 from loriner.errors import TaskError
 from loriner.tasks import strict_json
 from loriner.tasks.base import Tool
-from loriner.tasks.calling import how_called
+from loriner.tasks.function_signature import how_called
 from loriner.tasks.items import Card, Item, ItemTask
 from loriner.tasks.judge import Judge, JudgeScorer
 from loriner.tasks.scorer import InProcess, InWorker, ScoreFunction, Scorer, Worker, WorkerSpec
@@ -73,7 +73,7 @@ def load_folder(path: str | Path) -> ItemTask:
     `split`, `description`, `seed_harness` and `tools = ["tools.py:lookup"]`.
 
     The scorer and the tools run in workers, never in this process. The tools' workers cannot read the items
-    and the scorer, where the machine can refuse it (`hiding.lack` says why not).
+    and the scorer, where the machine can refuse it (`hidden_files.lack` says why not).
 
     Raises:
         TaskError: a file is missing or wrong, with its place.

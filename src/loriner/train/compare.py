@@ -25,7 +25,7 @@ from loriner.errors import ConfigError, InfrastructureError
 from loriner.evaluation.evaluator import gathered
 from loriner.propose.proposer import Proposer, propose
 from loriner.statistics import Interval, Paired, interval, paired
-from loriner.tasks.format_varied import canonical_name, is_varied
+from loriner.tasks.varied.task import canonical_name, is_varied
 from loriner.train import jsonl
 from loriner.train.choices import Choice, kind_of, report
 from loriner.train.exercise import Exercise

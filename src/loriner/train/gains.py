@@ -14,7 +14,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from loriner.propose.fact_finding import facts_of
-from loriner.tasks.format_varied import is_varied
+from loriner.tasks.varied.task import is_varied
 from loriner.train.trees import Child, TreeNode
 
 

@@ -12,7 +12,7 @@ from loriner.config import CompareProposersSettings, Settings
 from loriner.errors import ConfigError
 from loriner.events import Note, Observer, silent
 from loriner.propose.proposer import Proposer
-from loriner.tasks.named import known_tasks
+from loriner.tasks.by_name import known_tasks
 from loriner.tasks.suites import spelt_out, split_names
 from loriner.train import exercise
 from loriner.train.compare import Sample, chosen, difference, keep, kept, sample, standing, unrevised

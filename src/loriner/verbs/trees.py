@@ -12,7 +12,7 @@ from loriner.events import Note, Observer, silent
 from loriner.propose.catalogue_list import ENTRIES
 from loriner.seeding import generator
 from loriner.tasks.base import Task
-from loriner.tasks.format_varied import canonical_name
+from loriner.tasks.varied.task import canonical_name
 from loriner.train import gains, jsonl, tree_lessons
 from loriner.train.estimate import TreesEstimate, of_trees
 from loriner.train.settings import TrainConfig

@@ -25,7 +25,7 @@ from loriner.models.metered import MeteredModel
 from loriner.models.named import ModelSpec, context_of, open_model, price_named, spec_of
 from loriner.models.own import OwnModel
 from loriner.models.recorded import RecordedCalls, RecordedModel
-from loriner.open_files import raise_limit, trials_at_once
+from loriner.open_file_limit import raise_limit, trials_at_once
 from loriner.propose.catalogue import catalogue_proposer
 from loriner.propose.llm import Asking, llm_proposer
 from loriner.propose.prompt import Shown
@@ -38,8 +38,8 @@ from loriner.store.database import Store
 from loriner.store.registry import Registry
 from loriner.store.runs import RESUMABLE
 from loriner.tasks.base import Judged, Task, is_judged
+from loriner.tasks.by_name import open_task
 from loriner.tasks.jsonl import from_jsonl
-from loriner.tasks.named import open_task
 
 logger = logging.getLogger("loriner")
 

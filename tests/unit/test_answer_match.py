@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loriner.tasks.short_answers import DATASETS, exact_match, f1, normalise
+from loriner.tasks.multihop.answer_match import DATASETS, exact_match, f1, normalise
 
 # answer, targets, EM, F1 of hotpotqa and 2wikimultihopqa, F1 of musique
 CASES = [

@@ -15,9 +15,9 @@ from typing import Any
 
 from loriner.errors import TaskError
 from loriner.tasks import strict_json
-from loriner.tasks.multihop_hub import hub_records
+from loriner.tasks.multihop.answer_match import DATASETS
+from loriner.tasks.multihop.hub import hub_records
 from loriner.tasks.retrieval import Passage
-from loriner.tasks.short_answers import DATASETS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

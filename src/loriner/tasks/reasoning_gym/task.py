@@ -8,9 +8,9 @@ from pathlib import Path
 
 from loriner.tasks.base import Split
 from loriner.tasks.children import rg
-from loriner.tasks.families import RUNS_ANSWERS, SETTINGS, check_family
-from loriner.tasks.frozen import freeze, read_frozen
 from loriner.tasks.items import Card, ItemTask
+from loriner.tasks.reasoning_gym.families import RUNS_ANSWERS, SETTINGS, check_family
+from loriner.tasks.reasoning_gym.frozen import freeze, read_frozen
 from loriner.tasks.scorer import InWorker, WorkerSpec
 
 Roles = Mapping[Split, str]

@@ -25,15 +25,15 @@ from pathlib import Path
 
 from loriner.errors import LorinerError, TaskError
 from loriner.tasks.base import Task
-from loriner.tasks.families import FAMILIES, WITHOUT_GOLD
 from loriner.tasks.fictional import DEFAULT_PAGES, open_fictional
-from loriner.tasks.format_varied import VariedTask
 from loriner.tasks.jsonl import load_folder
-from loriner.tasks.multihop import open_multihop
-from loriner.tasks.multihop_hub import PREFIX
-from loriner.tasks.reasoning_gym import ADAPTING, Roles, open_family
-from loriner.tasks.short_answers import DATASETS
+from loriner.tasks.multihop.answer_match import DATASETS
+from loriner.tasks.multihop.hub import PREFIX
+from loriner.tasks.multihop.task import open_multihop
+from loriner.tasks.reasoning_gym.families import FAMILIES, WITHOUT_GOLD
+from loriner.tasks.reasoning_gym.task import ADAPTING, Roles, open_family
 from loriner.tasks.suites import SUITES
+from loriner.tasks.varied.task import VariedTask
 
 _MARKS = ("strict", "anyway")
 SHIPPED = ("primes",)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from loriner.errors import TaskError
 from loriner.records import Question, Score
 from loriner.tasks.base import Digested, Split, Task, Tool
-from loriner.tasks.contracts import FORMS, Contract, extract, write
-from loriner.tasks.frames import FRAMES, carries
+from loriner.tasks.varied.contracts import FORMS, Contract, extract, write
+from loriner.tasks.varied.frames import FRAMES, carries
 
 __all__ = [
     "Contract",

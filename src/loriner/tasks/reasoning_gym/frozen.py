@@ -20,8 +20,8 @@ from typing import Any
 
 from loriner.errors import MissingExtra, TaskError
 from loriner.tasks.children import rg
-from loriner.tasks.families import FAMILIES, SETTINGS, default_n
 from loriner.tasks.items import Item
+from loriner.tasks.reasoning_gym.families import FAMILIES, SETTINGS, default_n
 from loriner.tasks.scorer import clean_environment
 
 FROZEN_SPLITS = ("test", "tt_grade", "tt_feedback", "val", "rl_grade", "rl_feedback", "sft")

@@ -13,12 +13,12 @@ import ctypes
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from loriner import rulesets
+from loriner import landlock_rules
 
 
 def lack() -> str:
     """Why files cannot be hidden from workers on this machine, in words; empty where they can."""
-    if rulesets.abi(_libc()):
+    if landlock_rules.abi(_libc()):
         return ""
     return (
         "this machine has no Landlock (Linux 5.13 or newer, not switched off with lsm= at boot), so a task's "
@@ -32,11 +32,11 @@ def ruleset(hidden: Collection[Path]) -> int | None:
     None where nothing is hidden, or cannot be: see `lack`.
     """
     libc = _libc()
-    if not hidden or not (version := rulesets.abi(libc)):
+    if not hidden or not (version := landlock_rules.abi(libc)):
         return None
-    made = rulesets.create(libc, version, rulesets.READ_FILE)
+    made = landlock_rules.create(libc, version, landlock_rules.READ_FILE)
     for path in _others({path.resolve() for path in hidden}):
-        rulesets.allow(libc, made, path, rulesets.READ_FILE)
+        landlock_rules.allow(libc, made, path, landlock_rules.READ_FILE)
     return made
 
 
