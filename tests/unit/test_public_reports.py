@@ -14,8 +14,8 @@ import re
 import pytest
 
 from loriner.errors import TaskError
-from loriner.tasks.multihop.rows import read_rows
 from loriner.tasks.multihop.answer_match import exact_match, f1, normalise
+from loriner.tasks.multihop.rows import read_rows
 from loriner.tasks.reasoning_gym.task import open_family
 
 

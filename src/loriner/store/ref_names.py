@@ -21,7 +21,7 @@ KEEPERS = {
 """First parts of names that no person may give, and who gives them."""
 DIGITS = re.compile(r"[0-9a-f]{4,64}")
 """A commit or a harness id, also shortened."""
-RUN_ID = re.compile(r"\d{8}-\d{6}-[a-z0-9]{4}")
+RUN_ID = re.compile(r"\d{8}-\d{6}-[a-z0-9]{4,}")
 
 
 def encoded(name: str) -> str:

@@ -27,8 +27,8 @@ from loriner.errors import LorinerError, TaskError
 from loriner.tasks.base import Task
 from loriner.tasks.fictional import DEFAULT_PAGES, open_fictional
 from loriner.tasks.jsonl import load_folder
-from loriner.tasks.multihop.hub import PREFIX
 from loriner.tasks.multihop.answer_match import DATASETS
+from loriner.tasks.multihop.hub import PREFIX
 from loriner.tasks.multihop.task import open_multihop
 from loriner.tasks.reasoning_gym.families import FAMILIES, WITHOUT_GOLD
 from loriner.tasks.reasoning_gym.task import ADAPTING, Roles, open_family

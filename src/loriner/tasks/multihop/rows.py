@@ -15,8 +15,8 @@ from typing import Any
 
 from loriner.errors import TaskError
 from loriner.tasks import strict_json
-from loriner.tasks.multihop.hub import hub_records
 from loriner.tasks.multihop.answer_match import DATASETS
+from loriner.tasks.multihop.hub import hub_records
 from loriner.tasks.retrieval import Passage
 
 

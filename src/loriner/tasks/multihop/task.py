@@ -15,9 +15,9 @@ from loriner.errors import TaskError
 from loriner.records import Score
 from loriner.tasks.base import Split
 from loriner.tasks.items import Card, Item, ItemTask
+from loriner.tasks.multihop.answer_match import exact_match, f1
 from loriner.tasks.multihop.hub import PREFIX
 from loriner.tasks.multihop.rows import MultihopRow, read_corpus, read_hub, read_rows
-from loriner.tasks.multihop.answer_match import exact_match, f1
 from loriner.tasks.retrieval import Bm25, Hit, Passage, search_tool
 from loriner.tasks.scorer import InProcess
 from loriner.tasks.splits import split_of
