@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
+
+import loriner as lo
+from loriner.tasks.base import Task
 
 
 def rows(n: int) -> list[dict[str, str]]:
@@ -12,6 +17,15 @@ def rows(n: int) -> list[dict[str, str]]:
         {"id": str(i), "question": f"Words: {line}", "answer": str(len(line.split()))}
         for i, line in enumerate(lines)
     ]
+
+
+def task(folder: Path, n: int = 40) -> Task:
+    """The questions as a task whose items lie in the folder."""
+    file = folder / "words.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows(n))))
+    return lo.Task.from_jsonl(
+        file, scorer=lambda item, answer: float(answer.strip() == item["answer"]), name="words"
+    )
 
 
 def say(prompt: str) -> str:
