@@ -4,7 +4,13 @@ BIN := .venv/bin
 # Tests of one module stay together where they share something slow to start (marked xdist_group).
 PYTEST := $(BIN)/pytest -n auto --dist loadgroup
 
-.PHONY: demo test test-all check docs bench release-check clean
+# Each framework in an environment of its own beside loriner, since their pins conflict.
+BRIDGES := dspy gepa inspect tables otel mcp verifiers
+PACKAGES_inspect := inspect-ai openai
+PACKAGES_tables := datasets pyarrow
+PACKAGES_otel := opentelemetry-sdk
+
+.PHONY: demo test test-all test-bridges check docs bench release-check clean
 
 demo: .venv/demo.stamp
 	$(BIN)/loriner demo
@@ -16,6 +22,12 @@ test: .venv/dev.stamp
 test-all: .venv/all.stamp
 	$(PYTEST) tests/unit tests/properties --cov --cov-report=
 	$(PYTEST) tests/e2e tests/hostile tests/train tests/gpu
+
+test-bridges: $(BRIDGES:%=test-bridge-%)
+
+.PRECIOUS: .venv/bridges/%.stamp
+test-bridge-%: .venv/bridges/%.stamp
+	.venv/bridges/$*/bin/python -m pytest -W default tests/bridges/test_$*.py
 
 check: .venv/dev.stamp
 	$(BIN)/ruff check .
@@ -56,6 +68,12 @@ release-check: .venv/release.stamp
 .venv/all.stamp: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet torch==2.13.0 --editable '.[dev,docs,release,rg,local,qa,train]'
 	touch $@ .venv/dev.stamp .venv/docs.stamp .venv/release.stamp
+
+.venv/bridges/%.stamp: pyproject.toml
+	$(PYTHON) -m venv .venv/bridges/$*
+	.venv/bridges/$*/bin/python -m pip install --quiet $(or $(PACKAGES_$*),$*) --editable . \
+		hypothesis pytest pytest-asyncio pytest-timeout
+	touch $@
 
 clean:
 	rm -rf .venv build dist site

@@ -17,7 +17,7 @@ from loriner.harness.contract import from_library
 from loriner.harness.rewrite import make_edits
 from loriner.models.base import Message
 from loriner.serving.clients import openrlhf, patient, trl, verl
-from loriner.tasks.named import open_task
+from loriner.tasks.by_name import open_task
 from loriner.train.exercise import Exercise, save
 from makers import context
 from serving import Server, serving

@@ -17,7 +17,7 @@ from openai import OpenAI
 from additions import additions
 from command import Command
 from loriner.records import Harness, Version
-from loriner.store.entry import Evidence
+from loriner.store.commit_message import Evidence
 from loriner.store.registry import Registry
 from serving import PROGRAMS, Server, Streaming, alive, programs, serving, until
 from stub_server import serving as stubbed

@@ -9,7 +9,7 @@ import pytest
 
 from loriner.cli.app import ALIASES, COMMANDS, summary
 from loriner.config import Settings, load
-from loriner.described import as_toml, at, every
+from loriner.setting_docs import as_toml, at, every
 
 ROOT = Path(__file__).parents[2]
 

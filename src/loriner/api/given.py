@@ -91,6 +91,12 @@ class Given:
             return given
         return self._kept(self.lent.tasks, given.name, given)
 
+    def harness(self, given: Program) -> str | Harness:
+        """The name of a harness, or the object that it is."""
+        if isinstance(given, str | Path):
+            return str(given)
+        return given if isinstance(given, Harness) else given.harness
+
     def _kept(self, shelf: dict[str, Any], name: str, given: Any) -> str:
         """The name under which the object is kept: another one, where the name stands for another object."""
         free, n = name, 1

@@ -34,9 +34,9 @@ def _open(context: typer.Context, name: str) -> Task:
 def list_(context: typer.Context) -> None:
     """Lists the suites, tasks and families."""
     from loriner.cli import documents, render
-    from loriner.tasks.families import FAMILIES, WITHOUT_GOLD
-    from loriner.tasks.grading import DATASETS
-    from loriner.tasks.named import registered_tasks
+    from loriner.tasks.by_name import registered_tasks
+    from loriner.tasks.multihop.answer_match import DATASETS
+    from loriner.tasks.reasoning_gym.families import FAMILIES, WITHOUT_GOLD
     from loriner.tasks.suites import SUITES, spelt_out
 
     given: Globals = context.obj

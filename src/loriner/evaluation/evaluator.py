@@ -25,7 +25,7 @@ from loriner.runtime.base import CallRefused, Limits, Program, Runtime, Verdict
 from loriner.seeding import derive
 from loriner.store.database import Store
 from loriner.store.exported.nearest import Examples
-from loriner.tasks import hiding
+from loriner.tasks import hidden_files
 from loriner.tasks.base import Digested, Task, Tool
 from loriner.tasks.scorer import FAILURES
 
@@ -173,7 +173,7 @@ class Evaluator:
                 "its trials would be of two tasks: put back what it was to go on, or begin a new run"
             )
         self._held.add(task.name)
-        if "tools" in now and (lacking := hiding.lack()):
+        if "tools" in now and (lacking := hidden_files.lack()):
             self.observe(Note(text=f"{task.name}: {lacking}"))
         if not noted:
             await self.store.add_event(self.run_id, "task", {"task": task.name, "digests": now})

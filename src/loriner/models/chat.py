@@ -17,7 +17,7 @@ from typing import Any
 
 from loriner.errors import PromptRefused
 from loriner.models.base import ModelReply, ModelRequest
-from loriner.models.bill import Bill
+from loriner.models.bill import CallBill
 from loriner.models.connection import Connection
 from loriner.models.counting import Counting
 from loriner.models.failing import Words
@@ -86,7 +86,7 @@ class ChatModel:
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """The reply, after as many tries as it takes and `Waiting` allows."""
-        started, bill = time.perf_counter(), Bill(self._price)
+        started, bill = time.perf_counter(), CallBill(self._price)
         attempt = await self._persist(request, bill)
         if isinstance(attempt, Failed):
             found = await self._looked() if is_misplaced(attempt) else Found()
@@ -105,7 +105,7 @@ class ChatModel:
         """Closes the connections; a later request opens new ones."""
         await self._connection.close()
 
-    async def _persist(self, request: ModelRequest, bill: Bill) -> Attempt:
+    async def _persist(self, request: ModelRequest, bill: CallBill) -> Attempt:
         """The first try that brings a reply or a final refusal, else the last one; all are on the bill."""
         waiting = Waiting(self._wait_s)
         while True:
@@ -125,7 +125,7 @@ class ChatModel:
             self._found = await look(self._base_url, lambda url: self._connection.get(url, key))
         return self._found
 
-    async def _adapted(self, request: ModelRequest, bill: Bill) -> Attempt:
+    async def _adapted(self, request: ModelRequest, bill: CallBill) -> Attempt:
         """One try, sent again for each field that the endpoint turns out not to take."""
         while True:
             attempt, fields = await self._try(request)

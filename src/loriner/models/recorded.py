@@ -12,7 +12,7 @@ from loriner.records import Call
 _SHOWN_CHARS = 160
 
 
-class Record:
+class RecordedCalls:
     """The model calls of a run by what was asked. Of equal requests the first reply stands."""
 
     def __init__(self, run_id: str, calls: Iterable[Call]) -> None:
@@ -30,7 +30,7 @@ class Record:
 class RecordedModel:
     """A model of a replayed run. Its replies count as cached: they cost and take nothing."""
 
-    def __init__(self, name: str, record: Record) -> None:
+    def __init__(self, name: str, record: RecordedCalls) -> None:
         self._name = name
         self._record = record
 

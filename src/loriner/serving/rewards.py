@@ -25,7 +25,7 @@ from loriner.serving.guard import guarded, read_json
 from loriner.serving.server import HOST, listening, told_to_end
 from loriner.serving.solver import NotReached
 from loriner.train.exercise import Exercise, load, names
-from loriner.train.reward import Scored, Scorer
+from loriner.train.reward import Rewarder, Scored
 from loriner.train.suites import open_suite
 from loriner.verbs.stage import running
 from loriner.verbs.workspace import workspace
@@ -40,7 +40,7 @@ MAX_BODY_BYTES = 64 << 20
 class Rewards:
     """The service's handlers."""
 
-    scorer: Scorer
+    rewarder: Rewarder
     exercises: dict[str, Exercise]
     """By the id of the context."""
 
@@ -91,7 +91,7 @@ class Rewards:
                 raise BadRequest(f"no context {str(context)[:80]!r} in the file: GET /contexts lists them")
             if not isinstance(completion, str):
                 raise BadRequest(f"the completion in {context} is not a text")
-        found = await gathered(self.scorer.judge(self.exercises[context], text) for context, text in rows)
+        found = await gathered(self.rewarder.scored(self.exercises[context], text) for context, text in rows)
         if lost := sum(each.reward is None for each in found):
             raise NotReached(
                 f"{lost} of {len(found)} completions could not be scored: the solver or the sandbox is away"
@@ -106,7 +106,7 @@ class Rewards:
         return web.json_response(rows)
 
     async def _health(self, _: web.Request) -> web.Response:
-        lab = self.scorer.lab
+        lab = self.rewarder.lab
         facts = {
             "status": "ok",
             "contexts": len(self.exercises),
@@ -133,7 +133,7 @@ async def serve(
         app = found.app(anywhere=host != HOST, token=token)
         async with listening(app, port, host) as address:
             say(address)
-            say(f"  {len(found.exercises)} contexts, run {found.scorer.lab.run_id}")
+            say(f"  {len(found.exercises)} contexts, run {found.rewarder.lab.run_id}")
             await told_to_end()
 
 
@@ -152,10 +152,10 @@ async def rewards(settings: Settings, contexts: Path) -> AsyncIterator[Rewards]:
             held.push_async_callback(task.close)
         run = held.enter_context(running(lab, "reward serve", lab.solver, silent))
         tasks = {task.name: task for task in by_name.values()}
-        scorer = Scorer(lab=run.evaluator, tasks=tasks)
+        rewarder = Rewarder(lab=run.evaluator, tasks=tasks)
         for each in exercises:
-            scorer.graders(each)
-        yield Rewards(scorer, by_id)
+            rewarder.graders(each)
+        yield Rewards(rewarder, by_id)
 
 
 def _rest(query: Any, prompt: Any) -> str:

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from loriner.config import Settings
 from loriner.errors import ConfigError
-from loriner.open_files import raise_limit, trials_at_once
+from loriner.open_file_limit import raise_limit, trials_at_once
 from loriner.runtime.host import LocalRuntime
 from loriner.runtime.levels import require
 from loriner.serving.gate import Gate, System

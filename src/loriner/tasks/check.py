@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from loriner.errors import TaskError
 from loriner.records import Question, Score
 from loriner.tasks.base import SPLITS, Split, Task
-from loriner.tasks.format_varied import VariedTask
 from loriner.tasks.items import right_text
 from loriner.tasks.scorer import SCORER_ERROR, SCORER_TIMEOUT, ScorerFailed, said
 from loriner.tasks.splits import question_key
+from loriner.tasks.varied.task import VariedTask
 
 LEAST: Mapping[Split, int] = {"feedback": 8, "grade": 24, "test": 20}
 """Questions of each split below which it is worth a warning. Source: docs/statistics.md."""

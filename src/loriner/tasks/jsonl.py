@@ -11,7 +11,7 @@ import difflib
 import importlib.util
 import json
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 from loriner.errors import TaskError
 from loriner.tasks import strict_json
 from loriner.tasks.base import Tool
-from loriner.tasks.calling import how_called
+from loriner.tasks.function_signature import how_called
 from loriner.tasks.items import Card, Item, ItemTask
 from loriner.tasks.scorer import InProcess, InWorker, ScoreFunction, Scorer, Worker, WorkerSpec
 from loriner.tasks.splits import DEFAULT_SHARES, SPLIT_WORDS, by_hash, read_shares
@@ -45,11 +45,22 @@ def from_jsonl(
         TaskError: the file, the split or the scorer's file is wrong.
     """
     file = Path(path)
+    card = Card(name=name or file.stem, description=description or describe(name), seed_harness=seed_harness)
+    return from_items(read_items(file), scorer, card, split, str(file))
+
+
+def from_items(
+    items: Sequence[Item],
+    scorer: ScoreFunction | str,
+    card: Card,
+    split: Mapping[str, float] = DEFAULT_SHARES,
+    origin: str = "the items",
+) -> ItemTask:
+    """The task of items that were read. `origin` is what they are called in an error."""
     held: Scorer = (
         InWorker(function_spec(scorer, Path(), "scorer")) if isinstance(scorer, str) else InProcess(scorer)
     )
-    card = Card(name=name or file.stem, description=description or _describe(name), seed_harness=seed_harness)
-    return ItemTask(card, by_hash(read_items(file), read_shares(split, f"the split of {file}")), held)
+    return ItemTask(card, by_hash(items, read_shares(split, f"the split of {origin}")), held)
 
 
 def load_folder(path: str | Path) -> ItemTask:
@@ -57,7 +68,7 @@ def load_folder(path: str | Path) -> ItemTask:
     `split`, `description`, `seed_harness` and `tools = ["tools.py:lookup"]`.
 
     The scorer and the tools run in workers, never in this process. The tools' workers cannot read the items
-    and the scorer, where the machine can refuse it (`hiding.lack` says why not).
+    and the scorer, where the machine can refuse it (`hidden_files.lack` says why not).
 
     Raises:
         TaskError: a file is missing or wrong, with its place.
@@ -71,7 +82,7 @@ def load_folder(path: str | Path) -> ItemTask:
     workers = [Worker(replace(spec, hidden=hidden)) for spec in specs]
     card = Card(
         name=settings["name"],
-        description=settings.get("description") or _describe(settings["name"]),
+        description=settings.get("description") or describe(settings["name"]),
         seed_harness=settings.get("seed_harness", "minimal"),
         tools={worker.spec.function: _tool(worker) for worker in workers},
     )
@@ -96,33 +107,46 @@ def read_items(path: Path) -> list[Item]:
     Raises:
         TaskError: the file cannot be read, holds no item, or a line is wrong.
     """
-    items: dict[str, Item] = {}
-    lines: dict[str, int] = {}
     text = _read_text(path)
     if shape := _other_shape(text):
         raise TaskError(f"{path} is {shape}; expected JSON Lines: one object per line")
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
+    return items_in(
+        text.split("\n"), f"{path}, line", f"{path} holds no item; expected one JSON object per line"
+    )
+
+
+def items_in(texts: Iterable[str], place: str, lacking: str) -> list[Item]:
+    """The items of JSON texts, ids as text, blank texts left out.
+
+    `place` and a number from 1 name a text in an error; `lacking` is the error where there is no item.
+
+    Raises:
+        TaskError: there is none, or a text is wrong.
+    """
+    items: dict[str, Item] = {}
+    numbers: dict[str, int] = {}
+    for number, text in enumerate(texts, 1):
+        if not text.strip():
             continue
-        item = _read_item(line, f"{path}, line {number}")
+        item = _read_item(text, f"{place} {number}")
         if item["id"] in items:
-            first = lines[item["id"]]
-            raise TaskError(f"{path}, line {number}: the id {item['id']!r} stands in line {first} already")
-        items[item["id"]], lines[item["id"]] = item, number
+            first = f"{place.rpartition(' ')[2]} {numbers[item['id']]}"
+            raise TaskError(f"{place} {number}: the id {item['id']!r} stands in {first} already")
+        items[item["id"]], numbers[item["id"]] = item, number
     if not items:
-        raise TaskError(f"{path} holds no item; expected one JSON object per line")
-    _require_answers_alike(path, items, lines)
+        raise TaskError(lacking)
+    _require_answers_alike(place, items, numbers)
     return list(items.values())
 
 
-def _require_answers_alike(path: Path, items: Mapping[str, Item], lines: Mapping[str, int]) -> None:
-    """Refuses a file where some items have a right answer and others have none."""
+def _require_answers_alike(place: str, items: Mapping[str, Item], numbers: Mapping[str, int]) -> None:
+    """Refuses items where some items have a right answer and others have none."""
     lacking = [name for name, item in items.items() if "answer" not in item]
     if lacking and len(lacking) < len(items):
-        found = ", ".join(sorted(items[lacking[0]])[:8])
+        found, unit = ", ".join(sorted(items[lacking[0]])[:8]), place.rpartition(" ")[2]
         raise TaskError(
-            f"{path}, line {lines[lacking[0]]}: no 'answer', which other lines have; expected one in every "
-            f"line, or in none for a scorer that needs no right answer; found the keys {found}"
+            f"{place} {numbers[lacking[0]]}: no 'answer', which other {unit}s have; expected one in every "
+            f"{unit}, or in none for a scorer that needs no right answer; found the keys {found}"
         )
 
 
@@ -141,7 +165,8 @@ def function_spec(text: str, folder: Path, where: str) -> WorkerSpec:
     return WorkerSpec(file=path, function=function)
 
 
-def _describe(name: str | None) -> str:
+def describe(name: str | None) -> str:
+    """What is said of a task that says nothing of itself."""
     about = f" of the task {name}" if name else ""
     return f"Questions{about}. Each answer is text and is scored from 0 to 1 by the task's own scorer."
 
