@@ -46,6 +46,7 @@ from loriner.tasks.base import Split
 from loriner.tasks.base import Task as AnyTask
 from loriner.tasks.by_name import open_task
 from loriner.tasks.jsonl import from_jsonl
+from loriner.tasks.judge import Judge
 from loriner.tasks.rows import from_data
 from loriner.tasks.scorer import ScoreFunction
 from loriner.train.settings import TrainConfig
@@ -62,6 +63,7 @@ __all__ = [
     "Evaluated",
     "Harness",
     "Interval",
+    "Judge",
     "Lab",
     "Limits",
     "LorinerError",
@@ -97,7 +99,7 @@ class Task:
     @staticmethod
     def from_jsonl(
         path: str | Path,
-        scorer: ScoreFunction | str,
+        scorer: ScoreFunction | Judge | str,
         *,
         name: str | None = None,
         description: str = "",
@@ -113,7 +115,7 @@ class Task:
     @staticmethod
     def from_data(
         data: Any,
-        scorer: ScoreFunction | str,
+        scorer: ScoreFunction | Judge | str,
         *,
         name: str | None = None,
         description: str = "",

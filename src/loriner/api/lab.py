@@ -27,6 +27,7 @@ from loriner.runtime.levels import Isolation
 from loriner.search.estimate import Estimate
 from loriner.statistics import Rule
 from loriner.tasks.base import Split, Task
+from loriner.tasks.check import TaskReport, check
 from loriner.train.settings import TrainConfig
 from loriner.verbs import adapt as adapting
 from loriner.verbs import compare as comparing
@@ -210,6 +211,16 @@ class Lab:
         """What a proposer would change in a harness; nothing is graded."""
         given, settings = self._asked(task, solver, proposer, **search)
         return self._carried_out(propose, settings, given, observe)
+
+    def check(self, task: Task | str) -> TaskReport:
+        """Whether a task keeps its promises; a judge is held against right answers that are known."""
+        given, settings = Given(), self.door.inside.settings
+        settings = config.changed(settings, adapt={"task": given.task(task)}, models=given.specs)
+
+        async def work(lab: Workspace) -> TaskReport:
+            return await check(replace(lab, lent=given.lent).fresh(settings).task())
+
+        return self.door.call(work)
 
     def run(
         self,

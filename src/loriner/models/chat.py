@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from loriner.errors import PromptRefused
-from loriner.models.base import ModelReply, ModelRequest
+from loriner.models.base import ModelReply, ModelRequest, sent
 from loriner.models.bill import CallBill
 from loriner.models.connection import Connection
 from loriner.models.counting import Counting
@@ -86,6 +86,8 @@ class ChatModel:
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """The reply, after as many tries as it takes and `Waiting` allows."""
+        if lacking := self._fields.lacks(request):
+            raise PromptRefused(lacking)
         started, bill = time.perf_counter(), CallBill(self._price)
         attempt = await self._persist(request, bill)
         if isinstance(attempt, Failed):
@@ -98,6 +100,7 @@ class ChatModel:
             seconds=time.perf_counter() - started,
             usage=attempt.usage,
             counted=attempt.counted,
+            further=attempt.further,
             **bill.facts(),
         )
 
@@ -151,8 +154,12 @@ class ChatModel:
             self.limit.release(era, pace)
 
     def _body(self, request: ModelRequest, fields: Mapping[str, Any]) -> bytes:
-        messages = [{"role": m.role, "content": m.content} for m in request.messages]
-        body = {"model": self._model, "messages": messages, **fields, **self._extra}
+        body = {
+            "model": self._model,
+            "messages": [sent(each) for each in request.messages],
+            **fields,
+            **self._extra,
+        }
         try:
             return json.dumps(body, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:

@@ -19,7 +19,7 @@ class RecordedCalls:
         self.run_id = run_id
         self._calls: dict[str, Call] = {}
         for call in calls:
-            if call.kind == "model":
+            if call.kind in ("model", "judge"):
                 self._calls.setdefault(key_of("", request_of(call.request)), call)
 
     def find(self, request: ModelRequest) -> Call | None:
@@ -57,6 +57,7 @@ class RecordedModel:
             completion_tokens=call.completion_tokens,
             usd=0.0,
             cached=True,
+            further=call.further,
         )
 
     async def close(self) -> None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from loriner.models.base import text_of
 from loriner.records import Call, Trial
 from loriner.report.charts import Bar, bars
 from loriner.report.facts import SHORT, Episode, Spent
@@ -103,7 +104,7 @@ def _transcript(kind: str, trial: Trial) -> Fold:
 def _asked(call: Call) -> str:
     messages = call.request.get("messages")
     if isinstance(messages, list):
-        return "\n\n".join(f"[{each.get('role')}] {each.get('content')}" for each in messages)
+        return "\n\n".join(f"[{each.get('role')}] {text_of(each.get('content'))}" for each in messages)
     return json.dumps(dict(call.request), ensure_ascii=False, default=str)
 
 

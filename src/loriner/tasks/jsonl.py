@@ -21,15 +21,16 @@ from loriner.tasks import strict_json
 from loriner.tasks.base import Tool
 from loriner.tasks.function_signature import how_called
 from loriner.tasks.items import Card, Item, ItemTask
+from loriner.tasks.judge import Judge, JudgeScorer
 from loriner.tasks.scorer import InProcess, InWorker, ScoreFunction, Scorer, Worker, WorkerSpec
 from loriner.tasks.splits import DEFAULT_SHARES, SPLIT_WORDS, by_hash, read_shares
 
-_KEYS = ("name", "items", "scorer", "split", "description", "tools", "seed_harness")
+_KEYS = ("name", "items", "scorer", "judge", "split", "description", "tools", "seed_harness")
 
 
 def from_jsonl(
     path: str | Path,
-    scorer: ScoreFunction | str,
+    scorer: ScoreFunction | Judge | str,
     *,
     name: str | None = None,
     description: str = "",
@@ -38,8 +39,8 @@ def from_jsonl(
 ) -> ItemTask:
     """The task of a JSONL file, named after the file unless told otherwise.
 
-    `scorer` is a function of (item, answer), called in this process, or `FILE.py:FUNCTION`, called in a
-    worker process.
+    `scorer` is a function of (item, answer), called in this process, `FILE.py:FUNCTION`, called in a worker
+    process, or a `Judge`.
 
     Raises:
         TaskError: the file, the split or the scorer's file is wrong.
@@ -51,16 +52,20 @@ def from_jsonl(
 
 def from_items(
     items: Sequence[Item],
-    scorer: ScoreFunction | str,
+    scorer: ScoreFunction | Judge | str,
     card: Card,
     split: Mapping[str, float] = DEFAULT_SHARES,
     origin: str = "the items",
 ) -> ItemTask:
     """The task of items that were read. `origin` is what they are called in an error."""
-    held: Scorer = (
-        InWorker(function_spec(scorer, Path(), "scorer")) if isinstance(scorer, str) else InProcess(scorer)
-    )
-    return ItemTask(card, by_hash(items, read_shares(split, f"the split of {origin}")), held)
+    shares = read_shares(split, f"the split of {origin}")
+    return ItemTask(card, by_hash(items, shares), _scorer_of(scorer))
+
+
+def _scorer_of(given: ScoreFunction | Judge | str) -> Scorer:
+    if isinstance(given, Judge):
+        return JudgeScorer(given)
+    return InWorker(function_spec(given, Path(), "scorer")) if isinstance(given, str) else InProcess(given)
 
 
 def load_folder(path: str | Path) -> ItemTask:
@@ -76,9 +81,10 @@ def load_folder(path: str | Path) -> ItemTask:
     folder = Path(path)
     file = folder / "task.toml"
     settings = _read_settings(file)
-    scored_by = function_spec(settings["scorer"], folder, f"scorer in {file}")
+    scorer = _scorer_in(settings, folder, file)
     specs = [function_spec(text, folder, f"a tool in {file}") for text in settings.get("tools", [])]
-    hidden = _hidden(folder / settings["items"], scored_by.file, {spec.file for spec in specs})
+    scored_by = None if isinstance(scorer, JudgeScorer) else scorer.spec.file
+    hidden = _hidden(folder / settings["items"], scored_by, {spec.file for spec in specs})
     workers = [Worker(replace(spec, hidden=hidden)) for spec in specs]
     card = Card(
         name=settings["name"],
@@ -87,14 +93,23 @@ def load_folder(path: str | Path) -> ItemTask:
         tools={worker.spec.function: _tool(worker) for worker in workers},
     )
     shares = read_shares(settings.get("split", DEFAULT_SHARES), f"[split] in {file}")
-    scorer = InWorker(scored_by)
     splits = by_hash(read_items(folder / settings["items"]), shares)
     return ItemTask(card, splits, scorer, workers)
 
 
-def _hidden(items: Path, scorer: Path, tools: Collection[Path]) -> tuple[Path, ...]:
+def _scorer_in(settings: Mapping[str, Any], folder: Path, file: Path) -> InWorker | JudgeScorer:
+    """The scorer that a task.toml names: a function, or a judge. Raises `TaskError` for a wrong one."""
+    if "judge" not in settings:
+        return InWorker(function_spec(settings["scorer"], folder, f"scorer in {file}"))
+    judge = settings["judge"]
+    if judge.keys() != {"model", "rubric"} or not all(isinstance(each, str) for each in judge.values()):
+        raise TaskError(f"[judge] in {file}: expected model and rubric, each a text; found {judge!r:.120}")
+    return JudgeScorer(Judge(judge["model"], judge["rubric"]))
+
+
+def _hidden(items: Path, scorer: Path | None, tools: Collection[Path]) -> tuple[Path, ...]:
     """The files that hold answers, or may, and are no tool's own."""
-    if scorer in tools:
+    if scorer is None or scorer in tools:
         return (items.resolve(),)
     compiled = Path(importlib.util.cache_from_source(str(scorer)))
     older = compiled.parent.glob(f"{scorer.stem}.*.pyc")
@@ -244,9 +259,12 @@ def _read_settings(file: Path) -> dict[str, Any]:
             near = difflib.get_close_matches(key, _KEYS, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"expected {', '.join(_KEYS)}"
             raise TaskError(f"{file}: unknown key {key!r}; {hint}")
-    for key in ("name", "items", "scorer"):
+    for key in ("name", "items"):
         if key not in settings:
-            raise TaskError(f"{file}: no {key!r}; expected name, items and scorer")
+            raise TaskError(f"{file}: no {key!r}; expected name, items and scorer, or [judge]")
+    if ("scorer" in settings) == ("judge" in settings):
+        found = "both" if "judge" in settings else "no 'scorer'"
+        raise TaskError(f'{file}: {found}; expected scorer = "score.py:score", or a table [judge]')
     for key, value in settings.items():
         _check_type(key, value, file)
     return settings
@@ -255,6 +273,8 @@ def _read_settings(file: Path) -> dict[str, Any]:
 def _check_type(key: str, value: Any, file: Path) -> None:
     if key == "split":
         fits, expected = isinstance(value, dict), "a table of shares"
+    elif key == "judge":
+        fits, expected = isinstance(value, dict), "a table of model and rubric"
     elif key == "tools":
         fits = isinstance(value, list) and all(isinstance(each, str) for each in value)
         expected = "a list of FILE.py:FUNCTION"

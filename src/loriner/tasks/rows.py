@@ -15,6 +15,7 @@ from typing import Any
 from loriner.errors import TaskError
 from loriner.tasks.items import Card, Item, ItemTask
 from loriner.tasks.jsonl import describe, from_items, items_in, read_items
+from loriner.tasks.judge import Judge
 from loriner.tasks.scaffold import ANSWER, QUESTION, table_items
 from loriner.tasks.scorer import ScoreFunction
 from loriner.tasks.splits import DEFAULT_SHARES
@@ -24,7 +25,7 @@ _TABLES = (".csv", ".tsv")
 
 def from_data(
     data: Any,
-    scorer: ScoreFunction | str,
+    scorer: ScoreFunction | Judge | str,
     *,
     name: str | None = None,
     description: str = "",

@@ -94,11 +94,11 @@ class InWorker:
     def __init__(self, spec: WorkerSpec) -> None:
         self._worker = Worker(spec)
         self._name = f"{spec.file.name}:{spec.function}"
-        self._spec = spec
+        self.spec = spec
 
     @property
     def digest(self) -> str:
-        spec = self._spec
+        spec = self.spec
         return digests.of_text(digests.of_program(spec.file), spec.function, spec.argument or "")
 
     async def score(self, item: Mapping[str, Any], answer: str) -> Score:

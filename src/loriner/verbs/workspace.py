@@ -8,12 +8,14 @@ import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from loriner.config import AdaptSettings, Settings
 from loriner.errors import BudgetReached, ConfigError, InfrastructureError, ModelError
 from loriner.evaluation.evaluator import Evaluator
+from loriner.evaluation.judging import ask_judge
 from loriner.events import Observer, silent
 from loriner.harness.contract import from_library, load
 from loriner.models.base import Model
@@ -35,7 +37,7 @@ from loriner.runtime.levels import require
 from loriner.store.database import Store
 from loriner.store.registry import Registry
 from loriner.store.runs import RESUMABLE
-from loriner.tasks.base import Task
+from loriner.tasks.base import Judged, Task, is_judged
 from loriner.tasks.by_name import open_task
 from loriner.tasks.jsonl import from_jsonl
 
@@ -125,7 +127,13 @@ class Workspace:
 
     def task(self, name: str | None = None) -> Task:
         """The task called `name`, or the one that the settings name. Raises as `task_of`."""
-        return task_of(self.settings, name, self.lent)
+        return self.seated(task_of(self.settings, name, self.lent))
+
+    def seated(self, task: Task) -> Task:
+        """The task, whose judge, if it has one, is a model of the present run."""
+        if isinstance(task, Judged) and is_judged(task):
+            return task.seated(partial(ask_judge, self.model(task.judge)))
+        return task
 
     def proposer(self, name: str) -> Proposer:
         """`catalogue`, `trained` or any other model, shown what the settings say; or a lent proposer."""
