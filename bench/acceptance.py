@@ -21,7 +21,7 @@ from functools import cache
 
 import numpy as np
 
-from loriner.search.acceptance import Schedule, Verdict, judge, schedule
+from loriner.search.acceptance import Ruling, Schedule, ruling_on, schedule
 from loriner.statistics import ALPHA, sign_flip
 
 Scores = np.ndarray
@@ -73,15 +73,15 @@ class Run:
 
 
 @cache
-def verdict(plan: Schedule, counts: tuple[tuple[int, int], ...], confirmation: int) -> Verdict:
-    """`judge` on right/wrong scores, of which it sees how many are better and worse on each stage."""
+def verdict(plan: Schedule, counts: tuple[tuple[int, int], ...], confirmation: int) -> Ruling:
+    """`ruling_on` on right/wrong scores, of which it sees how many are better and worse on each stage."""
     asked, before, after = [], {}, {}
     for number, ((n_better, n_worse), stage) in enumerate(zip(counts, plan.stages, strict=False)):
         names = [f"{number}/{i}" for i in range(stage.end - stage.start)]
         before |= {name: float(n_better <= i < n_better + n_worse) for i, name in enumerate(names)}
         after |= {name: float(i < n_better) for i, name in enumerate(names)}
         asked.append(names)
-    return judge(plan, asked, before, after, confirmation=confirmation)
+    return ruling_on(plan, asked, before, after, confirmation=confirmation)
 
 
 @cache

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from loriner.records import Harness, Version
 from loriner.store.blame import blame
-from loriner.store.entry import Evidence
+from loriner.store.commit_message import Evidence
 from loriner.store.registry import Registry
 
 TASK = "rg:count_primes"

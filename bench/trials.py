@@ -41,7 +41,7 @@ from loriner.propose.proposer import Completion, Proposer
 from loriner.records import Context, Harness, Question, Score, Status
 from loriner.runtime.base import Limits, Program, Services, Verdict
 from loriner.search.adapt import adapt
-from loriner.search.episode import Plan
+from loriner.search.plan import Plan
 from loriner.store.database import Store
 from loriner.store.registry import Registry
 from loriner.store.writer import Fact, Writer

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from loriner.report.charts import Row, intervals
+from loriner.report.charts import IntervalRow, intervals
 from loriner.statistics import interval
 
 HERE = Path(__file__).parent
@@ -31,14 +31,14 @@ def main() -> None:
     (HERE / "images" / "result.svg").write_text(text, encoding="utf-8")
 
 
-def rows() -> Iterator[Row]:
+def rows() -> Iterator[IntervalRow]:
     """One row a program: the seed of each task, and what its searches found."""
     measured = json.loads((HERE / "data" / "everyday.json").read_text(encoding="utf-8"))
     for task, found in measured.items():
-        yield Row(f"{task}: {SHOWN['seed']}", interval(_values(found["strong"]["seed"])), 0)
+        yield IntervalRow(f"{task}: {SHOWN['seed']}", interval(_values(found["strong"]["seed"])), 0)
         for style, name in enumerate(("catalogue", "strong"), 1):
             if name in found:
-                yield Row(f"{task}: {SHOWN[name]}", interval(_values(found[name]["scores"])), style)
+                yield IntervalRow(f"{task}: {SHOWN[name]}", interval(_values(found[name]["scores"])), style)
 
 
 def _values(scores: dict[str, float] | list[float]) -> list[float]:

@@ -19,7 +19,7 @@ from loriner.models.base import Message, Model, ModelRequest
 from loriner.models.llama import LlamaModel
 from loriner.tasks.fictional import index_of, make_questions, make_world
 from loriner.tasks.fictional.questions import MadeQuestion
-from loriner.tasks.grading import exact_match, f1
+from loriner.tasks.multihop.answer_match import exact_match, f1
 from loriner.tasks.retrieval import Bm25, Passage
 
 Setting = Callable[[Bm25, MadeQuestion], list[Passage]]

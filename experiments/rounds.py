@@ -25,11 +25,11 @@ from loriner.errors import LorinerError
 from loriner.evaluation.evaluator import gathered
 from loriner.harness.contract import from_library
 from loriner.search.adapt import adapt
-from loriner.search.episode import Plan
 from loriner.search.history import Adaptation
+from loriner.search.plan import Plan
 from loriner.statistics import interval, paired
 from loriner.tasks.base import Task
-from loriner.tasks.format_varied import canonical_name
+from loriner.tasks.varied.task import canonical_name
 from loriner.train import jsonl
 from loriner.train.suites import open_suite
 from loriner.verbs.workspace import Workspace, workspace

@@ -13,8 +13,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from loriner.tasks import frozen
-from loriner.tasks.families import default_n
+from loriner.tasks.reasoning_gym import frozen
+from loriner.tasks.reasoning_gym.families import default_n
 from loriner.tasks.suites import FAMILY_SUITES
 
 DIGESTS = Path(frozen.__file__).parent / "data" / "rg_digests.json"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from aiohttp import web
@@ -37,6 +39,31 @@ async def served(handler: Handler, **options: Any) -> AsyncIterator[ChatModel]:
     finally:
         await model.close()
         await runner.cleanup()
+
+
+@contextmanager
+def running(handler: Handler) -> Iterator[str]:
+    """The address of an endpoint in a thread of its own, for a program that waits for its calls."""
+    loop, ready = asyncio.new_event_loop(), threading.Event()
+    urls: list[str] = []
+
+    async def serve() -> None:
+        over.append(asyncio.Event())
+        async with served(handler) as model:
+            urls.append(model.name.partition("::")[0])
+            ready.set()
+            await over[0].wait()
+
+    over: list[asyncio.Event] = []
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), daemon=True)
+    thread.start()
+    ready.wait(10)
+    try:
+        yield urls[0]
+    finally:
+        loop.call_soon_threadsafe(over[0].set)
+        thread.join(10)
+        loop.close()
 
 
 def in_turn(*replies: Handler | dict[str, Any]) -> tuple[Handler, list[float]]:

@@ -1,7 +1,7 @@
 """The engine's coroutines, called from plain code, on a loop that stays open between the calls.
 
 Where an event loop runs already, as in a notebook or inside `asyncio.run`, the caller's loop stands still
-until the work is done. Where its other tasks are to go on meanwhile, the call belongs in `asyncio.to_thread`.
+until the work is done. Where its other tasks are to go on meanwhile, the call belongs in `in_background`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,15 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, wait
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
-from typing import Any, Generic, TypeVar
+from contextvars import ContextVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
+P = ParamSpec("P")
 
+_given_up: ContextVar[threading.Event | None] = ContextVar("given_up", default=None)
+"""Set where the task that waits for this thread was cancelled."""
 _LOOK_S = 0.1
 """How often a waiting caller looks whether it was cancelled."""
 
@@ -46,6 +50,25 @@ class Door(Generic[T]):
             raise
         else:
             _leave(manager, self._loop, None)
+
+
+async def in_background(call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    """What the call returns, made in a thread of its own while the caller's loop goes on.
+
+    A cancellation of the calling task cancels the work of a `Door`, and is raised when that has ended.
+    """
+    given_up = threading.Event()
+    token = _given_up.set(given_up)
+    work = asyncio.ensure_future(asyncio.to_thread(call, *args, **kwargs))
+    _given_up.reset(token)
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        given_up.set()
+        await asyncio.wait([work])
+        if not work.cancelled():
+            work.exception()  # it is the cancellation that the caller hears of
+        raise
 
 
 @contextmanager
@@ -120,8 +143,10 @@ def _watch(ended: Future[Any]) -> None:
         caller = asyncio.current_task()
     except RuntimeError:  # no loop runs here
         caller = None
-    before = 0 if caller is None else caller.cancelling()
+    before, given_up = 0 if caller is None else caller.cancelling(), _given_up.get()
     while not wait([ended], _LOOK_S).done:
+        if given_up is not None and given_up.is_set():
+            raise asyncio.CancelledError
         if caller is not None and caller.cancelling() > before:
             raise asyncio.CancelledError
 

@@ -32,7 +32,7 @@ _ENVIRONMENT = {"home", "seed", "offline", "models_dir"}
 Sink = Literal["mlflow", "wandb", "trackio", "tensorboard"]
 
 
-class Table(BaseModel):
+class SettingsTable(BaseModel):
     """A part of the settings: a TOML table, options of the command line, keyword arguments, and what a run
     keeps of them. A setting is described once, under its field.
     """
@@ -40,7 +40,7 @@ class Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     @classmethod
-    def of(cls, other: Table, **further: Any) -> Self:
+    def of(cls, other: SettingsTable, **further: Any) -> Self:
         """The fields that `other` has in common with this record, and further ones, which win."""
         shared = cls.model_fields.keys() & type(other).model_fields
         return cls(**{**{name: getattr(other, name) for name in shared}, **further})
@@ -84,7 +84,7 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 Revise = Literal["current", "seed", "tree"]
 
 
-class TaskSettings(Table):
+class TaskSettings(SettingsTable):
     """A task of your own, written into `loriner.toml`: the same keys as a task folder's `task.toml`."""
 
     name: str
@@ -101,7 +101,7 @@ class TaskSettings(Table):
     """The library harness that adaptation starts from."""
 
 
-class SearchSettings(Table):
+class SearchSettings(SettingsTable):
     """How an adaptation searches."""
 
     rounds: int = Field(default=10, ge=1)
@@ -150,7 +150,7 @@ class AdaptSettings(SearchSettings):
     """Show the proposer only the program and its scores."""
 
 
-class CompareSettings(Table):
+class CompareSettings(SettingsTable):
     """What `compare` compares. How each search works is set in `adapt`."""
 
     tasks: Annotated[Names, Flag(argument=True)] = Field(default_factory=list)
@@ -167,7 +167,7 @@ class CompareSettings(Table):
     """Lowest temperature of the seed program's calls in the mode `sampling`."""
 
 
-class EvaluateSettings(Table):
+class EvaluateSettings(SettingsTable):
     """What `evaluate` scores. A run stores these settings, so its id is enough to resume it."""
 
     suite: Annotated[str | None, BeforeValidator(_joined), Flag(argument=True)] = None
@@ -183,7 +183,7 @@ class EvaluateSettings(Table):
     """Trials per question."""
 
 
-class ProposeSettings(Table):
+class ProposeSettings(SettingsTable):
     """How a model is asked for revisions."""
 
     prompt_tokens: int = Field(default=16_000, ge=512)
@@ -194,7 +194,7 @@ class ProposeSettings(Table):
     """Sampling temperature of the proposer."""
 
 
-class CompareProposersSettings(Table):
+class CompareProposersSettings(SettingsTable):
     """What `compare-proposers` compares."""
 
     suite: Annotated[str | None, BeforeValidator(_joined), Flag(argument=True)] = None
@@ -213,7 +213,7 @@ class CompareProposersSettings(Table):
     """Folder for contexts and samples."""
 
 
-class Settings(Table):
+class Settings(SettingsTable):
     """Everything that can be set, with its default."""
 
     home: Path = Path(".loriner")

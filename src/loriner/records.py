@@ -130,7 +130,7 @@ class Call:
     """One model or tool call of a trial, as the host served it. Owner: `evaluate`."""
 
     kind: str
-    """`model`, or the name of the tool."""
+    """`model`, `judge` for what the scorer asked a model, or the name of the tool."""
     request: Mapping[str, Any]
     """What the harness asked for: messages and parameters, or the tool's arguments."""
     reply: str
@@ -144,6 +144,8 @@ class Call:
     cached: bool = False
     error: str = ""
     """What went wrong with the call, if it failed."""
+    further: Mapping[str, Any] = field(default_factory=dict)
+    """What came beside the reply's text: `tool_calls` and `logprobs`."""
     started: float | None = field(default=None, compare=False)
     """When it was asked, in seconds since 1970; None where that was not recorded."""
 
@@ -172,6 +174,11 @@ class Trial:
     """The sanitised traceback, if it crashed."""
     started: float | None = field(default=None, compare=False)
     """When it began, in seconds since 1970; None where that was not recorded."""
+
+    @property
+    def program_calls(self) -> tuple[Call, ...]:
+        """What the program asked for; without what its scorer did."""
+        return tuple(call for call in self.calls if call.kind != "judge")
 
     @property
     def completed(self) -> bool:
@@ -329,3 +336,5 @@ class Score:
     detail: str = ""
     """What is wrong, in words for the proposer: the best feedback there is. Or a code: `format_miss`."""
     extra: Mapping[str, Any] = field(default_factory=dict)
+    calls: tuple[Call, ...] = ()
+    """What the scorer asked a model, if it is one that judges; each is of the kind `judge`."""

@@ -32,7 +32,7 @@ from loriner.harness.contract import from_library
 from loriner.harness.rewrite import make_edits
 from loriner.records import Trial
 from loriner.store.database import Store
-from loriner.tasks.named import open_task
+from loriner.tasks.by_name import open_task
 from stub_server import Stub, adder
 
 MINIMAL, PROGRAM = (from_library(name).source for name in ("minimal", "program_of_thought"))

@@ -9,8 +9,8 @@ import pytest
 
 from command import Command
 from loriner.records import Version
+from loriner.store.commit_message import Evidence
 from loriner.store.database import Store
-from loriner.store.entry import Evidence
 from loriner.store.registry import Registry
 from recorded import SEED
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from command import Command
 from loriner.store.database import Store
-from loriner.tasks.named import open_task
+from loriner.tasks.by_name import open_task
 from stub_server import Stub
 
 SHOTS = (

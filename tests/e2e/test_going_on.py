@@ -12,7 +12,7 @@ from test_complaints import GOOD, SIZES, revising, runs, settled, started
 from command import Command
 from loriner.harness.contract import from_library
 from loriner.harness.rewrite import make_edits
-from loriner.search.episode import Plan
+from loriner.search.plan import Plan
 from stub_server import Stub
 
 MINIMAL = from_library("minimal").source

@@ -8,8 +8,8 @@ import pytest
 
 from guessing import SEED, Words, guesser, lifted, lifting, opened, renaming
 from loriner.search.adapt import adapt
-from loriner.search.episode import Plan
 from loriner.search.history import Adaptation
+from loriner.search.plan import Plan
 from loriner.statistics import Rule
 
 N_ROUNDS = 5

@@ -39,6 +39,7 @@ def test_the_page_runs_from_top_to_bottom(
     assert names["run"].best.test.mean == 1.0 and names["again"].id != names["run"].id
     assert (names["before"].mean_score, names["after"].mean_score) == (0.0, 1.0)
     assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
+    assert "\n35\n" in told and "\n42\n<Ran ok: '2'" in told and "(n = 4) 15\n" in told
     assert "TrialDone(" in told and "\n35\n" in told
     assert "\nA remark.\n" in told
     assert (names["ran"].status, names["ran"].answer, len(names["ran"].calls)) == ("ok", "Abb", 2)

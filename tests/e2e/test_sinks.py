@@ -17,7 +17,7 @@ from loriner.events import silent
 from loriner.report.sinks.base import Open, Sink
 from loriner.report.sinks.telling import MODULES, chosen, sinking
 from loriner.search.adapt import adapt
-from loriner.search.episode import Plan
+from loriner.search.plan import Plan
 
 
 class Kept:

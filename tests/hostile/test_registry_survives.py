@@ -17,7 +17,7 @@ WRITER = """
 import os, sys
 from pathlib import Path
 from loriner.records import Harness, Version
-from loriner.store.entry import Evidence
+from loriner.store.commit_message import Evidence
 from loriner.store.registry import Registry
 
 registry, run, n_versions = Registry.open(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3])

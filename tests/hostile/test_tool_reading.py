@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from loriner.errors import TaskError
-from loriner.tasks import hiding
+from loriner.tasks import hidden_files
 from loriner.tasks.items import ItemTask
 from loriner.tasks.jsonl import load_folder
 from loriner.tasks.scorer import Worker, WorkerSpec
 
 pytestmark = pytest.mark.skipif(
-    bool(hiding.lack()), reason="files can be hidden from workers with Landlock alone"
+    bool(hidden_files.lack()), reason="files can be hidden from workers with Landlock alone"
 )
 
 TOOLS = """

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loriner.search.acceptance import Schedule, Verdict, judge, level, never_accepts, schedule
+from loriner.search.acceptance import Ruling, Schedule, level, never_accepts, ruling_on, schedule
 from loriner.statistics import ALPHA
 
 Scores = dict[str, float]
@@ -21,10 +21,10 @@ def ids(plan: Schedule, n_stages: int) -> list[list[str]]:
     return [[str(i) for i in range(stage.start, stage.end)] for stage in plan.stages[:n_stages]]
 
 
-def walk(plan: Schedule, before: Scores, after: Scores, confirmation: int = 1) -> Verdict:
+def walk(plan: Schedule, before: Scores, after: Scores, confirmation: int = 1) -> Ruling:
     """The last verdict on a leader that is scored for as long as the rule asks for more."""
     for n in range(1, len(plan.stages) + 1):
-        verdict = judge(plan, ids(plan, n), before, after, confirmation=confirmation)
+        verdict = ruling_on(plan, ids(plan, n), before, after, confirmation=confirmation)
         if verdict.state != "more":
             break
     return verdict
@@ -41,7 +41,7 @@ def accepts_anything(plan: Schedule, candidates: int, draw: Callable[[int], floa
             alive = sorted(
                 alive[: stage.n_candidates], key=lambda each: -sum(each[str(i)] for i in range(stage.end))
             )
-            verdict = judge(plan, ids(plan, place), current, alive[0], confirmation=confirmation)
+            verdict = ruling_on(plan, ids(plan, place), current, alive[0], confirmation=confirmation)
             if verdict.state != "more":
                 break
         if verdict.state == "accept":
@@ -71,8 +71,8 @@ def test_a_clear_gain_is_accepted_early_and_a_loss_is_dropped_early() -> None:
     plan = schedule("paired", 144, rounds=10, candidates=1)
     zero, one = ({str(i): score for i in range(144)} for score in (0.0, 1.0))
     first = ids(plan, 1)
-    assert judge(plan, first, zero, one, confirmation=1).state == "accept"
-    assert judge(plan, first, one, zero, confirmation=1).state == "refuse"
+    assert ruling_on(plan, first, zero, one, confirmation=1).state == "accept"
+    assert ruling_on(plan, first, one, zero, confirmation=1).state == "refuse"
 
 
 @given(pools, counts, counts)
@@ -105,8 +105,8 @@ def test_the_order_within_a_block_and_of_the_scores_is_nothing(
         asked = ids(plan, n)
         mixed = [rng.sample(block, len(block)) for block in asked]
         turned = dict(reversed(list(after.items())))
-        there = judge(plan, asked, before, after, confirmation=1)
-        assert judge(plan, mixed, before, turned, confirmation=1) == there
+        there = ruling_on(plan, asked, before, after, confirmation=1)
+        assert ruling_on(plan, mixed, before, turned, confirmation=1) == there
 
 
 @settings(max_examples=60, deadline=None)
@@ -123,8 +123,8 @@ def test_a_better_answer_on_the_block_asked_last_never_turns_accept_into_refuse(
     last = plan.stages[-1]
     better = after | {str(max(which, last.start)): 1.0}
     asked = ids(plan, len(plan.stages))
-    if judge(plan, asked, before, after, confirmation=1).state == "accept":
-        assert judge(plan, asked, before, better, confirmation=1).state == "accept"
+    if ruling_on(plan, asked, before, after, confirmation=1).state == "accept":
+        assert ruling_on(plan, asked, before, better, confirmation=1).state == "accept"
 
 
 @settings(max_examples=60, deadline=None)
@@ -154,4 +154,4 @@ def test_a_walk_ends_with_an_answer(
 def test_a_score_out_of_bounds_is_an_error(score: float) -> None:
     plan = schedule("paired", 4, rounds=1, candidates=1)
     with pytest.raises(ValueError, match="outside"):
-        judge(plan, ids(plan, 1), {"0": 0.0}, {"0": score}, confirmation=1)
+        ruling_on(plan, ids(plan, 1), {"0": 0.0}, {"0": score}, confirmation=1)

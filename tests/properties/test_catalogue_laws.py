@@ -16,7 +16,7 @@ from loriner.harness.contract import canonical, from_library, library_names, pro
 from loriner.harness.edits import revise
 from loriner.propose.catalogue import completion
 from loriner.propose.catalogue import offered as completions
-from loriner.propose.revisions.reading import facts_of
+from loriner.propose.fact_finding import facts_of
 from loriner.propose.splicing import imported
 from loriner.records import Context, Harness
 from makers import context, feedback

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from loriner.records import Harness
 from loriner.store.exported.nearest import MAX_K, Examples, examples_of, words
-from loriner.store.package import export_harness
+from loriner.store.harness_folder import export_harness
 
 questions = st.one_of(
     st.text(min_size=1, max_size=40), st.lists(st.sampled_from("abc12?"), min_size=1).map(" ".join)

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loriner.tasks.check import check
-from loriner.tasks.contracts import FORMS, Contract, extract, write
-from loriner.tasks.format_varied import PLACES, VariedTask, render, vary
-from loriner.tasks.frames import FRAMES, carries
-from loriner.tasks.reasoning_gym import open_family
+from loriner.tasks.reasoning_gym.task import open_family
+from loriner.tasks.varied.contracts import FORMS, Contract, extract, write
+from loriner.tasks.varied.frames import FRAMES, carries
+from loriner.tasks.varied.task import PLACES, VariedTask, render, vary
 
 LINES = st.lists(
     st.text(st.characters(exclude_characters="\n")) | st.sampled_from(["```", "> x", "]]>", "", "  "])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from loriner.errors import ConfigError
 from loriner.harness.contract import from_library
 from loriner.propose.prompt import SYSTEM, estimate_tokens, messages
-from loriner.propose.unlike import distance, farthest_first, words
+from loriner.propose.spread_order import distance, farthest_first, words
 from loriner.records import Call, Context, Fault, FeedbackTrial, PastRevision, Status, Trial
 
 MARKS = ["<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE", "```", "\n", "<|im_end|>", "[INST]", "What is", "6"]

@@ -10,9 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from loriner.records import Harness, Version
-from loriner.store import refs
+from loriner.store import ref_names
 from loriner.store.blame import blame
-from loriner.store.entry import Entry, Evidence, message_of, read_entry
+from loriner.store.commit_message import Evidence, VersionEntry, message_of, read_entry
 from loriner.store.registry import Registry
 
 NAMES = st.text(min_size=1, max_size=20) | st.text("rg:./~.lock@{%- ", min_size=1, max_size=12)
@@ -28,25 +28,25 @@ HEX = st.text("0123456789abcdef", min_size=64, max_size=64)
 @example("@")
 @example("a~b")
 def test_a_task_name_is_a_legal_reference_and_comes_back(name: str) -> None:
-    ref = refs.task_ref(name)
+    ref = ref_names.task_ref(name)
     assert check_ref_format(Ref(ref.encode()))
-    assert refs.decoded(refs.encoded(name)) == name
-    assert refs.encoded(name).encode().count(b"/") == 0
-    assert refs.task_ref(name) in refs.candidates(name)
+    assert ref_names.decoded(ref_names.encoded(name)) == name
+    assert ref_names.encoded(name).encode().count(b"/") == 0
+    assert ref_names.task_ref(name) in ref_names.candidates(name)
 
 
 def test_the_usual_name_stays_readable() -> None:
-    assert refs.task_ref("rg:count_primes") == "refs/heads/tasks/rg.count_primes"
+    assert ref_names.task_ref("rg:count_primes") == "refs/heads/tasks/rg.count_primes"
 
 
 @given(NAMES, NAMES)
 def test_no_two_names_share_a_reference(one: str, other: str) -> None:
-    assert (refs.encoded(one) == refs.encoded(other)) == (one == other)
+    assert (ref_names.encoded(one) == ref_names.encoded(other)) == (one == other)
 
 
 @given(
     st.builds(
-        Entry,
+        VersionEntry,
         sha=st.just("a" * 40),
         subject=st.text(max_size=200),
         when=st.just("2026-11-29T18:24:03Z"),
@@ -67,7 +67,7 @@ def test_no_two_names_share_a_reference(one: str, other: str) -> None:
         ),
     )
 )
-def test_a_commit_message_says_all_that_the_entry_holds(entry: Entry) -> None:
+def test_a_commit_message_says_all_that_the_entry_holds(entry: VersionEntry) -> None:
     read = read_entry(entry.sha, entry.parents, message_of(entry), 1_795_976_643, entry.harness_id)
     for name in ("run", "round", "parent_id", "harness_id", "reverts_to", "score", "evidence"):
         assert getattr(read, name) == getattr(entry, name), name

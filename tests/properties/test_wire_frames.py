@@ -103,6 +103,7 @@ def test_too_long_a_frame_is_not_sent() -> None:
         ({"messages": []}, "wrong messages"),
         ({"messages": [{"role": "user"}]}, "wrong messages"),
         ({"messages": [{"role": "user", "content": "x" * 300_000}]}, "wrong messages"),
+        ({"further": {"grammar": 1}}, "wrong further"),
         ({"score": 1}, "unknown or missing fields: score"),
     ],
 )
@@ -116,6 +117,7 @@ def test_a_call_must_have_its_fields_and_no_other(change: dict[str, Any], compla
         "max_tokens": 9,
         "stop": [],
         "n": 1,
+        "further": {},
     }
     found = wire.violation(json.loads(json.dumps(call | change)))
     assert (found is None) if complaint is None else (found is not None and complaint in found)

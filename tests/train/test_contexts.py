@@ -13,7 +13,7 @@ from loriner.propose.prompt import estimate_tokens
 from loriner.records import Harness
 from loriner.train.contexts import DrawPlan, State, draw, next_state, revisions
 from loriner.train.exercise import Exercise, digest, load, names, require_divisible, save
-from loriner.train.reward import Scorer
+from loriner.train.reward import Rewarder
 
 TASKS = {"sums": Sums()}
 STATES = [State(task="sums", harness=SEED), State(task="sums", harness=HALF)]
@@ -123,10 +123,10 @@ async def test_revision_sequences_give_states_with_their_history(tmp_path: Path)
     start = exercise(harness=SEED)
     texts = [edit(GOOD), edit(GOOD), edit(HALF), edit(CRASH), "prose"]
     async with laboratory(tmp_path) as lab:
-        scorer = Scorer(lab=lab, tasks=TASKS)
-        scored = await scorer.judge_all([start] * 5, texts, range(5))
+        rewarder = Rewarder(lab=lab, tasks=TASKS)
+        scored = await rewarder.scored_all([start] * 5, texts, range(5))
         made = revisions([start], scored, max_round=2)
-        scores = await scorer.unrevised([each for each, _ in made])
+        scores = await rewarder.unrevised([each for each, _ in made])
         assert scores == [0.0, 0.0]
         states = [next_state(*each, 0.0) for each in made]
         later = await draw(lab, TASKS, states, DrawPlan(n=2, pool=4, feedback=4))
@@ -141,9 +141,9 @@ async def test_revision_sequences_give_states_with_their_history(tmp_path: Path)
 async def test_a_worse_revision_leads_back_to_the_program_with_the_attempt_told(tmp_path: Path) -> None:
     start = exercise(harness=GOOD)
     async with laboratory(tmp_path) as lab:
-        scorer = Scorer(lab=lab, tasks=TASKS)
-        scored = await scorer.judge_all([start], [edit(HALF, GOOD)], [0])
-        (made,), (score,) = revisions([start], scored, max_round=2), await scorer.unrevised([start])
+        rewarder = Rewarder(lab=lab, tasks=TASKS)
+        scored = await rewarder.scored_all([start], [edit(HALF, GOOD)], [0])
+        (made,), (score,) = revisions([start], scored, max_round=2), await rewarder.unrevised([start])
         assert score == 1.0
         state = next_state(*made, score)
         (later,) = await draw(lab, TASKS, [state], DrawPlan(n=1, pool=4, feedback=4))

@@ -20,7 +20,7 @@ from loriner.train.contexts import DrawPlan, draw
 from loriner.train.journal import DeadSignal, Journal
 from loriner.train.multistep import epochs
 from loriner.train.patience import patient
-from loriner.train.reward import Reward, Scored, Scorer
+from loriner.train.reward import Reward, Rewarder, Scored
 from loriner.train.settings import TrainConfig
 
 pytestmark = pytest.mark.filterwarnings(
@@ -136,12 +136,12 @@ def test_rewards_come_from_running_the_programs(policy: Path, tmp_path: Path) ->
     solver = Solver()
     policy_texts = Scripted([edit(GOOD), edit(HALF), edit(CRASH), "prose"])
     with opened(lambda: laboratory(tmp_path / "home", solver)) as door:
-        scorer = Scorer(lab=door.inside, tasks=TASKS)
+        rewarder = Rewarder(lab=door.inside, tasks=TASKS)
 
-        def judge(*rows: Any) -> list[Scored]:
-            return door.call(lambda _: scorer.judge_all(*rows))
+        def rewards(*rows: Any) -> list[Scored]:
+            return door.call(lambda _: rewarder.scored_all(*rows))
 
-        train_grpo(made, str(policy), lambda e: EXERCISES, judge, tell=quiet, rollouts=policy_texts)
+        train_grpo(made, str(policy), lambda e: EXERCISES, rewards, tell=quiet, rollouts=policy_texts)
     found = updates(made)
     assert len(found) == 4
     for each in found:
@@ -168,12 +168,12 @@ def trained(made: TrainConfig, policy: Path, texts: Sequence[str], start: Harnes
 
     exercises = [exercise(number=number, harness=start) for number in range(8)]
     with opened(lambda: laboratory(made.output / "home")) as door:
-        scorer = Scorer(lab=door.inside, tasks=TASKS)
+        rewarder = Rewarder(lab=door.inside, tasks=TASKS)
 
-        def judge(*rows: Any) -> list[Scored]:
-            return door.call(lambda _: scorer.judge_all(*rows))
+        def rewards(*rows: Any) -> list[Scored]:
+            return door.call(lambda _: rewarder.scored_all(*rows))
 
-        train_grpo(made, str(policy), lambda e: exercises, judge, tell=quiet, rollouts=Scripted(texts))
+        train_grpo(made, str(policy), lambda e: exercises, rewards, tell=quiet, rollouts=Scripted(texts))
 
 
 FOUR = (edit(GOOD), edit(HALF), edit(CRASH), "prose")
@@ -327,9 +327,9 @@ def test_a_solver_that_stays_away_stops_training_and_keeps_the_checkpoint(
         return scored if len(asked) <= 2 else [Scored(rollout=each.rollout, reward=None) for each in scored]
 
     pauses: list[float] = []
-    judge = patient(away, 40.0, quiet, sleep=pauses.append)
+    rewards = patient(away, 40.0, quiet, sleep=pauses.append)
     with pytest.raises(InfrastructureError, match="8 of 8 completions could not be scored in 40 s"):
-        train_grpo(made, str(policy), lambda epoch: EXERCISES, judge, tell=quiet)
+        train_grpo(made, str(policy), lambda epoch: EXERCISES, rewards, tell=quiet)
     assert pauses == [5.0, 10.0, 20.0, 5.0]
     checkpoint = last_checkpoint(made.output / "grpo" / "checkpoints")
     assert checkpoint is not None and checkpoint.name == "checkpoint-2"
@@ -353,21 +353,21 @@ def test_multistep_draws_later_contexts_from_the_policy_s_own_revisions(policy: 
 
     made = config(policy, tmp_path, epochs=2, multistep=True, max_completion_tokens=200)
     with opened(lambda: laboratory(tmp_path / "home")) as door:
-        scorer = Scorer(lab=door.inside, tasks=TASKS)
+        rewarder = Rewarder(lab=door.inside, tasks=TASKS)
 
-        def judge(*rows: Any) -> list[Scored]:
-            return door.call(lambda _: scorer.judge_all(*rows))
+        def rewards(*rows: Any) -> list[Scored]:
+            return door.call(lambda _: rewarder.scored_all(*rows))
 
         def redraw(states: Any, n: int, epoch: int) -> Any:
             plan = DrawPlan(n=n, pool=6, feedback=3, grade=4, max_prompt_tokens=1100, seed=epoch)
             return door.call(lambda lab: draw(lab, TASKS, states, plan))
 
         def unrevised(exercises: Any) -> Any:
-            return door.call(lambda _: scorer.unrevised(exercises))
+            return door.call(lambda _: rewarder.unrevised(exercises))
 
         source = epochs(made, EXERCISES, redraw, unrevised)
         texts = Scripted([edit(HALF), edit(CRASH), "prose", "<<<<<<< SEARCH\n"])
-        train_grpo(made, str(policy), source, judge, tell=quiet, rollouts=texts)
+        train_grpo(made, str(policy), source, rewards, tell=quiet, rollouts=texts)
         second = source(1)
     assert len(second) == 8
     assert {each.context.round for each in second} == {1, 2}

@@ -16,9 +16,9 @@ from sums import GOOD, HALF, Solver, Sums, edit, exercise, laboratory
 from loriner.errors import InfrastructureError, ModelUnavailable
 from loriner.propose.proposer import Completion, Proposer
 from loriner.records import Context, Question, Score
-from loriner.tasks.format_varied import VARIED
+from loriner.tasks.varied.task import VARIED
 from loriner.train.compare import Sample, best_of, difference, sample, standing, unrevised
-from loriner.train.reward import Reward, Scorer
+from loriner.train.reward import Reward, Rewarder
 
 EXERCISES = [exercise(number=number) for number in range(6)]
 
@@ -32,9 +32,9 @@ def scripted(name: str, texts: list[str]) -> Proposer:
 
 async def test_worked_figures(tmp_path: Path) -> None:
     async with laboratory(tmp_path) as lab:
-        scorer = Scorer(lab=lab, tasks={"sums": Sums()})
-        weak = await sample(scorer, EXERCISES, scripted("weak", [edit(HALF), "prose"]), 2)
-        strong = await sample(scorer, EXERCISES, scripted("strong", [edit(GOOD), edit(HALF)]), 2)
+        rewarder = Rewarder(lab=lab, tasks={"sums": Sums()})
+        weak = await sample(rewarder, EXERCISES, scripted("weak", [edit(HALF), "prose"]), 2)
+        strong = await sample(rewarder, EXERCISES, scripted("strong", [edit(GOOD), edit(HALF)]), 2)
     assert unrevised(weak).mean == 0.0
     first, second = standing("weak", weak), standing("strong", strong)
     assert (first.score.mean, first.score.n) == (0.25, 6)
@@ -81,7 +81,7 @@ def test_the_setting_is_read_off_a_name_with_further_marks() -> None:
 async def test_without_a_candidate_the_program_stays(tmp_path: Path) -> None:
     rows = [exercise(number=number, harness=HALF) for number in range(3)]
     async with laboratory(tmp_path) as lab:
-        found = await sample(Scorer(lab=lab, tasks={"sums": Sums()}), rows, scripted("none", ["prose"]), 1)
+        found = await sample(Rewarder(lab=lab, tasks={"sums": Sums()}), rows, scripted("none", ["prose"]), 1)
     assert standing("none", found).score.mean == 0.0
     assert standing("none", found).score_or_seed.mean == 0.5
     assert standing("none", found).gain.difference.mean == 0.0
@@ -93,7 +93,7 @@ async def test_a_dead_solver_gives_no_figure(tmp_path: Path) -> None:
     async with laboratory(tmp_path, solver) as lab:
         with pytest.raises(InfrastructureError):
             await sample(
-                Scorer(lab=lab, tasks={"sums": Sums()}), EXERCISES[:1], scripted("x", [edit(GOOD)]), 1
+                Rewarder(lab=lab, tasks={"sums": Sums()}), EXERCISES[:1], scripted("x", [edit(GOOD)]), 1
             )
 
 
@@ -110,9 +110,9 @@ async def test_tasks_with_equal_ids_of_questions_keep_their_trials_apart(tmp_pat
     ours = exercise(number=0, harness=GOOD)
     theirs = replace(ours, context=replace(ours.context, id="theirs", task="others"))
     async with laboratory(tmp_path) as lab:
-        scorer = Scorer(lab=lab, tasks={"sums": Sums(), "others": Others()})
+        rewarder = Rewarder(lab=lab, tasks={"sums": Sums(), "others": Others()})
         for rows, expected in (([ours], 1.0), ([theirs], 0.0), ([theirs, ours], 0.5)):
-            found = await sample(scorer, rows, scripted("half", [edit(HALF, GOOD)]), 1)
+            found = await sample(rewarder, rows, scripted("half", [edit(HALF, GOOD)]), 1)
             assert standing("half", found).score.mean == expected / 2
             assert unrevised(found).mean == expected
 
@@ -132,8 +132,8 @@ async def test_a_proposer_that_fails_is_asked_nothing_more(tmp_path: Path) -> No
 
     async with laboratory(tmp_path) as lab:
         with pytest.raises(ModelUnavailable, match="gone"):
-            scorer = Scorer(lab=lab, tasks={"sums": Sums()})
-            await sample(scorer, EXERCISES[:1], Proposer("gone", write), 4)
+            rewarder = Rewarder(lab=lab, tasks={"sums": Sums()})
+            await sample(rewarder, EXERCISES[:1], Proposer("gone", write), 4)
         assert not waiting
 
 

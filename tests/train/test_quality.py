@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loriner.harness.contract import from_library, library_names
-from loriner.propose.revisions import ENTRIES
-from loriner.propose.revisions.entry import Facts
+from loriner.propose.catalogue_list import ENTRIES
+from loriner.propose.facts import Facts
 from loriner.train.quality import PATTERNS, likeness, pattern
 from loriner.train.renaming import own_names, renamed
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sums import CRASH, EMPTY, GOOD, HALF, SEED, Solver, Sums, edit, exercise, laboratory
 
 from loriner.errors import ConfigError
-from loriner.train.reward import Reward, Scorer
+from loriner.train.reward import Reward, Rewarder
 
 WORKED = [
     ("all valid and all right", edit(GOOD), 1.0, 1.30),
@@ -41,8 +41,8 @@ WORKED = [
 async def test_worked_numbers(tmp_path: Path, completion: str, score: float, total: float) -> None:
     start = GOOD if completion == edit(SEED, GOOD) else SEED
     async with laboratory(tmp_path) as lab:
-        scorer = Scorer(lab=lab, tasks={"sums": Sums()})
-        reward = await scorer.score(exercise(harness=start), completion)
+        rewarder = Rewarder(lab=lab, tasks={"sums": Sums()})
+        reward = await rewarder.reward(exercise(harness=start), completion)
     assert reward is not None
     assert reward.score == pytest.approx(score)
     assert reward.total == pytest.approx(total)
@@ -59,12 +59,12 @@ async def test_a_dead_solver_gives_no_reward_and_never_a_low_one(tmp_path: Path)
     solver = Solver()
     solver.down = True
     async with laboratory(tmp_path, solver) as lab:
-        scorer = Scorer(lab=lab, tasks={"sums": Sums()})
-        judged = await scorer.judge(exercise(), edit(GOOD))
-        assert judged.reward is None
-        assert judged.rollout.candidate is not None
+        rewarder = Rewarder(lab=lab, tasks={"sums": Sums()})
+        found = await rewarder.scored(exercise(), edit(GOOD))
+        assert found.reward is None
+        assert found.rollout.candidate is not None
         solver.down = False
-        again = await scorer.score(exercise(), edit(GOOD))
+        again = await rewarder.reward(exercise(), edit(GOOD))
     assert again is not None
     assert again.total == pytest.approx(1.30)
 
@@ -75,7 +75,7 @@ async def test_a_completion_without_a_candidate_is_scored_even_when_the_solver_i
     solver = Solver()
     solver.down = True
     async with laboratory(tmp_path, solver) as lab:
-        reward = await Scorer(lab=lab, tasks={"sums": Sums()}).score(exercise(), "prose")
+        reward = await Rewarder(lab=lab, tasks={"sums": Sums()}).reward(exercise(), "prose")
     assert reward is not None
     assert reward.total == 0.0
 
@@ -83,27 +83,27 @@ async def test_a_completion_without_a_candidate_is_scored_even_when_the_solver_i
 async def test_equal_candidates_share_one_evaluation(tmp_path: Path) -> None:
     solver = Solver()
     async with laboratory(tmp_path, solver) as lab:
-        scorer = Scorer(lab=lab, tasks={"sums": Sums()})
+        rewarder = Rewarder(lab=lab, tasks={"sums": Sums()})
         rows = [exercise()] * 8
-        judged = await scorer.judge_all(rows, [edit(GOOD)] * 8, range(8))
+        found = await rewarder.scored_all(rows, [edit(GOOD)] * 8, range(8))
     assert solver.n_calls == 8, "four for the candidate, four for the program that it revises"
-    assert {each.before for each in judged} == {0.0}
-    assert {each.reward.total for each in judged if each.reward} == {1.30}
-    assert [each.rollout.index for each in judged] == list(range(8))
+    assert {each.before for each in found} == {0.0}
+    assert {each.reward.total for each in found if each.reward} == {1.30}
+    assert [each.rollout.index for each in found] == list(range(8))
 
 
 async def test_one_deadline_ends_all_that_share_an_evaluation_and_cancels_nobody(tmp_path: Path) -> None:
     solver = Solver()
     solver.delay_s = 30.0
     async with laboratory(tmp_path, solver) as lab:
-        scorer = Scorer(lab=lab, tasks={"sums": Sums()}, deadline_s=0.3)
-        judged = await asyncio.wait_for(
-            scorer.judge_all([exercise()] * 4, [edit(GOOD)] * 4, range(4)), timeout=20
+        rewarder = Rewarder(lab=lab, tasks={"sums": Sums()}, deadline_s=0.3)
+        found = await asyncio.wait_for(
+            rewarder.scored_all([exercise()] * 4, [edit(GOOD)] * 4, range(4)), timeout=20
         )
-    assert [each.reward for each in judged] == [None] * 4
+    assert [each.reward for each in found] == [None] * 4
 
 
 async def test_an_exercise_of_another_suite_is_refused(tmp_path: Path) -> None:
     async with laboratory(tmp_path) as lab:
         with pytest.raises(ConfigError, match="sums"):
-            await Scorer(lab=lab, tasks={}).score(exercise(), edit(GOOD))
+            await Rewarder(lab=lab, tasks={}).reward(exercise(), edit(GOOD))

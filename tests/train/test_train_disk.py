@@ -17,7 +17,7 @@ from loriner.records import FeedbackTrial, Harness, Status, Trial
 from loriner.train import jsonl
 from loriner.train.exercise import load, save
 from loriner.train.fingerprint import Began
-from loriner.train.journal import Journal, Row
+from loriner.train.journal import Journal, RolloutRow
 from loriner.train.reward import Reward, Scored
 from loriner.train.settings import TrainConfig
 
@@ -57,7 +57,7 @@ def rollouts(journal: Journal, update: int, text: str) -> None:
     context = exercise().context
     reward = Reward(score=1.0, parsed=True, applied=True, completion_rate=1.0)
     scored = Scored(rollout=read(context, 0, Completion(text)), reward=reward)
-    journal.add_rollouts([Row.of(update, context, scored)])
+    journal.add_rollouts([RolloutRow.of(update, context, scored)])
 
 
 @pytest.mark.parametrize("cut", range(1, 60, 7))

@@ -14,7 +14,7 @@ from loriner.propose.catalogue import catalogue_proposer
 from loriner.train.contexts import State
 from loriner.train.exercise import load
 from loriner.train.settings import TrainConfig
-from loriner.verbs.training import judging
+from loriner.verbs.training import reward_engine
 from stub_server import Stub
 
 
@@ -34,8 +34,8 @@ def test_a_trainer_gets_rewards_contexts_and_scores_from_plain_code(
         assert lab.contexts(config)["n"] == 2
         exercises = load(config.contexts_file)
         written = asyncio.run(catalogue_proposer().write(exercises[0].context, 0)).text
-        with judging(lab.door, config, told.append) as engine:
-            good, none = engine.judge([exercises[0], exercises[0]], [written, "no edit"], [0, 1])
+        with reward_engine(lab.door, config, told.append) as engine:
+            good, none = engine.scored([exercises[0], exercises[0]], [written, "no edit"], [0, 1])
             drawn = engine.redraw([State(task="sums", harness=exercises[0].context.harness)], 2, 1)
             seeds, run_id = engine.unrevised(exercises), engine.run_id
         store = lab.door.inside.store

@@ -22,7 +22,7 @@ from loriner.train.contexts import DrawPlan, State, draw, parted
 from loriner.train.teacher import Lesson
 from loriner.train.tree_contexts import replayed, take_over
 from loriner.train.tree_lessons import LessonPlan, depth_of, lessons, rows, summary, weighed
-from loriner.train.trees import Grower, Node, Start, TreePlan, read_nodes
+from loriner.train.trees import Grower, TreeNode, TreePlan, TreeStart, read_nodes
 
 TASKS = {"sums": Sums()}
 PLAN = TreePlan(depth=2, beam=1, rungs=(2, 4, 8), fresh=8, finalists=1, feedback=4, at_once=2)
@@ -46,10 +46,10 @@ def shown(context: Context) -> Iterable[tuple[str, str]]:
 
 async def grown(
     home: Path, solver: Solver | None = None, seconds: float | None = None, plan: TreePlan = PLAN
-) -> list[Node]:
+) -> list[TreeNode]:
     async with laboratory(home, solver) as lab:
         grower = Grower(lab=lab, tasks=TASKS, plan=plan, offers=shown)
-        await grower.grow([Start(task="sums", harness=SEED)], seconds)
+        await grower.grow([TreeStart(task="sums", harness=SEED)], seconds)
         found = read_nodes(lab.store, [lab.run_id])
         assert [each.context.id for each in found] == [each.context.id for each in grower.nodes]
         assert found == grower.nodes
@@ -72,7 +72,7 @@ async def test_halving_keeps_the_right_ones_and_the_best_is_revised_again(tmp_pa
 async def test_what_did_harm_is_not_tried_again_below(tmp_path: Path) -> None:
     async with laboratory(tmp_path) as lab:
         grower = Grower(lab=lab, tasks=TASKS, plan=PLAN, offers=shown)
-        await grower.grow([Start(task="sums", harness=HALF)])
+        await grower.grow([TreeStart(task="sums", harness=HALF)])
         assert {each.entry for each in grower.nodes[0].children} == {
             "better",
             "bad 0",
@@ -91,7 +91,7 @@ async def test_a_run_that_was_killed_goes_on_to_the_same_tree_without_paying_twi
     async with laboratory(tmp_path / "cut", solver) as lab:
         store, run_id = lab.store, lab.run_id
         grower = Grower(lab=lab, tasks=TASKS, plan=PLAN, offers=shown)
-        work = asyncio.create_task(grower.grow([Start(task="sums", harness=SEED)]))
+        work = asyncio.create_task(grower.grow([TreeStart(task="sums", harness=SEED)]))
         while solver.n_calls < 20:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
         work.cancel()
@@ -99,7 +99,7 @@ async def test_a_run_that_was_killed_goes_on_to_the_same_tree_without_paying_twi
             await work
         n_paid = len(store.trials(run_id))
         again = Grower(lab=lab, tasks=TASKS, plan=PLAN, offers=shown)
-        await again.grow([Start(task="sums", harness=SEED)])
+        await again.grow([TreeStart(task="sums", harness=SEED)])
         assert [(each.path, each.scores, each.children) for each in again.nodes] == [
             (each.path, each.scores, each.children) for each in whole
         ]
@@ -118,7 +118,7 @@ async def test_time_over_leaves_what_is_grown(tmp_path: Path) -> None:
         lab.observe = slower
         grower = Grower(lab=lab, tasks=TASKS, plan=PLAN, offers=shown)
         begun = asyncio.get_running_loop().time()
-        await grower.grow([Start(task="sums", harness=SEED)], 3.0)
+        await grower.grow([TreeStart(task="sums", harness=SEED)], 3.0)
         assert 2.5 < asyncio.get_running_loop().time() - begun < 10
         assert [each.path for each in read_nodes(lab.store, [lab.run_id])] == [()]
 
@@ -164,7 +164,7 @@ async def test_several_lessons_of_a_program_are_its_best_children_in_unlike_hist
     plan = replace(PLAN, rungs=(2, 8), kept=1.0)
     async with laboratory(tmp_path) as lab:
         grower = Grower(lab=lab, tasks=TASKS, plan=plan, offers=ways)
-        await grower.grow([Start(task="sums", harness=SEED)])
+        await grower.grow([TreeStart(task="sums", harness=SEED)])
         (first, *_) = grower.nodes
     expected = gains.expected_gains([first])
     by_entry = {each.entry: expected(first, each) for each in first.children}

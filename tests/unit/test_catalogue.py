@@ -12,9 +12,9 @@ import pytest
 from loriner.harness.contract import from_library, library_names
 from loriner.harness.edits import revise
 from loriner.propose.catalogue import catalogue_proposer, completion, offered, ranked
+from loriner.propose.catalogue_list import ENTRIES
+from loriner.propose.fact_finding import facts_of, shape_of
 from loriner.propose.proposer import Completion, propose, read
-from loriner.propose.revisions import ENTRIES
-from loriner.propose.revisions.reading import facts_of, shape_of
 from loriner.records import Context, Fault, PastRevision
 from makers import context, feedback
 

@@ -14,9 +14,9 @@ from loriner.report.comparison.page import methods
 from loriner.report.comparison.results import ORACLE, Comparison, read_comparison
 from loriner.report.document import comparison_document
 from loriner.report.facts import SEARCH
-from loriner.search.episode import Plan
 from loriner.search.history import history
-from loriner.verbs.arms import Entry, Terms, run_arms
+from loriner.search.plan import Plan
+from loriner.verbs.arms import SeededTask, Terms, run_arms
 
 PLAN = Plan(rounds=3, feedback=3, grade=16, test=20)
 
@@ -30,7 +30,7 @@ async def compared(
     **more: object,
 ) -> tuple[str, Comparison]:
     place = opened(home, improving, **more)
-    entries = [Entry(Words(24, name), SEED) for name in tasks]
+    entries = [SeededTask(Words(24, name), SEED) for name in tasks]
     try:
         with place.run("compare", resume=resume) as (run_id, _):
             await run_arms(place, entries, place.model("solver"), terms, run_id=run_id)
@@ -120,7 +120,7 @@ async def test_a_comparison_that_was_stopped_and_resumed_gives_the_same_tables(t
 
 async def test_terms_that_cannot_be_met_are_refused_before_anything_runs(tmp_path: Path) -> None:
     place = opened(tmp_path, improving)
-    entries = [Entry(Words(24), SEED)]
+    entries = [SeededTask(Words(24), SEED)]
     for terms, words in (
         (Terms(modes=("independent",), plan=PLAN), "--allowance"),
         (Terms(equal="usd", plan=PLAN), "--no-cache"),

@@ -9,7 +9,8 @@ import pytest
 from loriner.config import Settings, changed, load
 from loriner.errors import ConfigError
 from loriner.models.meter import Allowance
-from loriner.search.episode import Plan, planned
+from loriner.search.modes import mode_of
+from loriner.search.plan import Plan, planned
 
 
 def write(folder: Path, text: str) -> Path:
@@ -69,7 +70,7 @@ def test_the_settings_of_a_search_are_its_plan(tmp_path: Path) -> None:
     )
     settings = load(path)
     plan = Plan.of(settings.adapt, oracle=True)
-    assert (plan.rounds, plan.grade, plan.mode) == (3, 128, "best-of-n")
+    assert (plan.rounds, plan.grade, mode_of(plan)) == (3, 128, "best-of-n")
     assert plan.allowance == Allowance("tokens", 900)
     assert planned(plan.model_dump(mode="json")) == plan
     assert Settings.model_validate(settings.as_json()) == settings

@@ -14,9 +14,9 @@ from loriner.records import Harness
 from loriner.report.page import html
 from loriner.report.pages import facts_of, page_of
 from loriner.search.adapt import adapt
-from loriner.search.drawing import N_REDRAWS
-from loriner.search.episode import Plan
+from loriner.search.completions import N_REDRAWS
 from loriner.search.history import Adaptation, history
+from loriner.search.plan import Plan
 
 EDIT = "Another.\n\n<<<<<<< SEARCH\n    prompt = {old}\n=======\n    prompt = {new}\n>>>>>>> REPLACE\n"
 FIRST, OTHER = '"v0.0: " + question', '"v1.0: " + question'

@@ -12,8 +12,8 @@ from loriner.errors import ConfigError
 from loriner.models.named import price_named
 from loriner.models.prices import Price
 from loriner.search.adapt import adapt
-from loriner.search.episode import Plan
 from loriner.search.estimate import of_adaptation, of_evaluation
+from loriner.search.plan import Plan
 
 ENDPOINT = "http://127.0.0.1:9/v1::small"
 

@@ -12,12 +12,12 @@ pytest.importorskip("bm25s")
 
 from loriner.errors import TaskError
 from loriner.tasks.base import SPLITS
+from loriner.tasks.by_name import open_task
 from loriner.tasks.check import check
 from loriner.tasks.fictional import index_of, make_questions, make_world, open_fictional, page
 from loriner.tasks.fictional.questions import MadeQuestion
 from loriner.tasks.fictional.world import RELATIONS
-from loriner.tasks.grading import normalise
-from loriner.tasks.named import open_task
+from loriner.tasks.multihop.answer_match import normalise
 from loriner.tasks.retrieval import Hit
 
 

@@ -14,7 +14,7 @@ from loriner.api.lab import Comparing, Opening, Running, Searching
 from loriner.cli.flags import settled, spelt
 from loriner.cli.globals import Globals
 from loriner.config import AdaptSettings, CompareSettings, Settings
-from loriner.described import at, every
+from loriner.setting_docs import at, every
 
 GLOBALS = Globals(home=None, config=None, assignments=(), json=False, seed=None, offline=None, verbosity=0)
 
@@ -116,7 +116,7 @@ def test_the_package_has_its_public_names_and_no_others() -> None:
         "assert 'loriner.api' not in sys.modules\n"
         "from loriner import *\n"
         "assert {'adapt', 'Cage', 'open'} <= set(loriner.__all__) and open is loriner.open\n"
-        "from loriner import records, rulesets\n"
+        "from loriner import landlock_rulesets, records\n"
         "loriner.adopt"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -14,10 +14,10 @@ pytest.importorskip("bm25s")
 
 from loriner.errors import TaskError
 from loriner.tasks.base import SPLITS
+from loriner.tasks.by_name import open_task
 from loriner.tasks.check import check
-from loriner.tasks.multihop import corpus_of, group_leaders, open_multihop, recall_at
-from loriner.tasks.multihop_rows import read_corpus, read_rows
-from loriner.tasks.named import open_task
+from loriner.tasks.multihop.rows import read_corpus, read_rows
+from loriner.tasks.multihop.task import corpus_of, group_leaders, open_multihop, recall_at
 from loriner.tasks.retrieval import Bm25, Passage
 
 REAL = Path(os.environ.get("LORINER_MULTIHOP", "no-such-folder"))
@@ -218,7 +218,7 @@ PROGRAM = """
 from pathlib import Path
 from loriner.errors import TaskError
 from loriner.tasks.base import SPLITS
-from loriner.tasks.named import open_task
+from loriner.tasks.by_name import open_task
 for name in ("musique:hub:owner/musique", "musique:hub:owner/musique:train", "musique:hub:owner/none"):
     try:
         task = open_task(name, home=Path())

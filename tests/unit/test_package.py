@@ -16,7 +16,7 @@ import pytest
 
 from loriner.errors import ConfigError
 from loriner.records import Harness
-from loriner.store.package import export_harness
+from loriner.store.harness_folder import export_harness
 
 WORDS = Harness(
     "from tools import run_python\n\n\n"

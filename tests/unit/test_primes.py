@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from loriner.tasks.base import SPLITS
+from loriner.tasks.by_name import known_tasks, open_task
 from loriner.tasks.check import check
-from loriner.tasks.named import known_tasks, open_task
 
 
 def is_prime(n: int) -> bool:

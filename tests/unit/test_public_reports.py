@@ -14,9 +14,9 @@ import re
 import pytest
 
 from loriner.errors import TaskError
-from loriner.tasks.grading import exact_match, f1, normalise
-from loriner.tasks.multihop_rows import read_rows
-from loriner.tasks.reasoning_gym import open_family
+from loriner.tasks.multihop.answer_match import exact_match, f1, normalise
+from loriner.tasks.multihop.rows import read_rows
+from loriner.tasks.reasoning_gym.task import open_family
 
 
 def test_an_empty_target_met_by_an_empty_normal_form():

@@ -11,13 +11,13 @@ import pytest
 
 from loriner.harness.edits import revise
 from loriner.propose.catalogue import offered
-from loriner.propose.revisions import ENTRIES
-from loriner.propose.revisions.reading import facts_of
-from loriner.propose.revisions.shapes import form_in_words, pattern_of
+from loriner.propose.catalogue_list import ENTRIES
+from loriner.propose.fact_finding import facts_of
+from loriner.propose.snippets.answer_form import form_in_words, pattern_of
 from loriner.records import Context, Harness
-from loriner.tasks.contracts import FORMS, Contract, extract
-from loriner.tasks.format_varied import render
-from loriner.tasks.frames import FRAMES
+from loriner.tasks.varied.contracts import FORMS, Contract, extract
+from loriner.tasks.varied.frames import FRAMES
+from loriner.tasks.varied.task import render
 from makers import context, feedback
 
 SEED = Harness("def solve(model, question):\n    return model(question)\n")

@@ -13,7 +13,7 @@ import pytest
 from loriner.errors import ConfigError, StoreError
 from loriner.records import Edit, Harness, Revision, Version
 from loriner.store.blame import blame
-from loriner.store.entry import Evidence
+from loriner.store.commit_message import Evidence
 from loriner.store.registry import Registry
 
 TASK = "rg:count_primes"

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loriner.report.charts import Bar, Dot, Point, Row, Series, bars, intervals, lines
+from loriner.report.charts import Bar, Dot, IntervalRow, Point, Series, bars, intervals, lines
 from loriner.statistics import Interval
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "report"
@@ -20,7 +20,9 @@ def texts(chart: str) -> list[str]:
 
 
 def test_a_chart_of_intervals_is_as_agreed() -> None:
-    made = intervals("Two programs", [Row("seed", HALF), Row("best", Interval(0.8, 0.6, 0.95, 20), 1)])
+    made = intervals(
+        "Two programs", [IntervalRow("seed", HALF), IntervalRow("best", Interval(0.8, 0.6, 0.95, 20), 1)]
+    )
     assert made + "\n" == (GOLDEN / "intervals.svg").read_text(encoding="utf-8")
 
 
@@ -40,7 +42,7 @@ def test_without_figures_there_is_no_chart() -> None:
 
 
 def test_figures_are_said_in_words_for_those_who_cannot_see_them() -> None:
-    root = ElementTree.fromstring(intervals("Two programs", [Row("seed", HALF)]))
+    root = ElementTree.fromstring(intervals("Two programs", [IntervalRow("seed", HALF)]))
     assert root.get("role") == "img"
     title, description = root.get("aria-labelledby", "").split()
     named = {each.get("id"): each.text for each in root.iter() if each.get("id")}
@@ -65,7 +67,7 @@ def test_names_of_series_that_end_together_do_not_overlap() -> None:
 def test_any_figures_and_names_make_well_formed_pictures_within_their_frame(
     drawn: list[tuple[float, float, float, str]],
 ) -> None:
-    rows = [Row(name, Interval(*_ordered(a, b, c), 9), n) for n, (a, b, c, name) in enumerate(drawn)]
+    rows = [IntervalRow(name, Interval(*_ordered(a, b, c), 9), n) for n, (a, b, c, name) in enumerate(drawn)]
     points = tuple(Point(n, row.interval) for n, row in enumerate(rows))
     made = (
         intervals("x", rows, bounds=(0.0, 1.0)),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from loriner.report.diffs import diff, side_by_side
-from loriner.report.page import Table, html, part
+from loriner.report.page import PageTable, html, part
 from loriner.report.pages import facts_of, page_of
 from loriner.store.database import Store
 from recorded import LOOP, SEED, record
@@ -141,7 +141,7 @@ def test_a_diff_leaves_unchanged_lines_out_and_keeps_numbers() -> None:
 
 
 def test_a_table_is_as_agreed() -> None:
-    table = Table(
+    table = PageTable(
         caption="Parts",
         columns=("part", "calls", "note"),
         rows=[("solver", 1200, "a < b"), ("proposer", None, "")],

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from loriner.tasks.base import SPLITS
-from loriner.tasks.reasoning_gym import open_family
+from loriner.tasks.reasoning_gym.task import open_family
 
 pytest.importorskip("reasoning_gym")
 pytestmark = pytest.mark.xdist_group("reasoning-gym")

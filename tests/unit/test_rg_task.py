@@ -11,11 +11,11 @@ import pytest
 
 from loriner.errors import TaskError
 from loriner.tasks.base import SPLITS, Task
+from loriner.tasks.by_name import known_tasks, open_task
 from loriner.tasks.check import check
-from loriner.tasks.families import FAMILIES, RUNS_ANSWERS, WITHOUT_GOLD, WON_BY_WRONG_ANSWERS
-from loriner.tasks.frozen import FROZEN_SPLITS, first_seed, freeze, read_frozen
-from loriner.tasks.named import known_tasks, open_task
-from loriner.tasks.reasoning_gym import ADAPTING, TRAINING, open_family
+from loriner.tasks.reasoning_gym.families import FAMILIES, RUNS_ANSWERS, WITHOUT_GOLD, WON_BY_WRONG_ANSWERS
+from loriner.tasks.reasoning_gym.frozen import FROZEN_SPLITS, first_seed, freeze, read_frozen
+from loriner.tasks.reasoning_gym.task import ADAPTING, TRAINING, open_family
 from loriner.train.suites import in_settings, open_suite
 
 pytest.importorskip("reasoning_gym")

@@ -13,16 +13,16 @@ from loriner.records import Status
 from loriner.runtime.base import Limits
 from loriner.runtime.pool import Exit
 from loriner.runtime.text import clean, defuse
-from loriner.runtime.verdict import Ending, decide
+from loriner.runtime.verdict import RunEnding, decide
 
 DONE = {"kind": "done", "answer": "42", "type": "str"}
 FINE = Exit(status=0, cpu_s=0.01, rss_bytes=2**24)
 LIMITS = Limits()
 
 
-def ending(**changes: Any) -> Ending:
+def ending(**changes: Any) -> RunEnding:
     seen: dict[str, Any] = {"limits": LIMITS, "caged": True, "ready": True, "terminal": DONE, "exit": FINE}
-    return Ending(**{**seen, **changes})
+    return RunEnding(**{**seen, **changes})
 
 
 def error(kind: str, *causes: list[Any]) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from loriner.models.forecast import Ahead
 from loriner.models.meter import Budget, Meter, Need
 from loriner.records import Call, Evaluation, Status, Trial
 from loriner.search.adapt import adapt
-from loriner.search.episode import Plan
+from loriner.search.cap_reserve import a_trial, for_sealed
 from loriner.search.history import Adaptation
-from loriner.search.reserve import a_trial, for_sealed
+from loriner.search.plan import Plan
 
 PLAN = Plan(rounds=4, candidates=2, accept="mean", feedback=4, grade=12, test=10)
 SEARCH_TO_ROUND_2 = 12 + (4 + 24) + 4 + 12

@@ -33,9 +33,9 @@ from loriner.records import (
 from loriner.search.history import tell
 from loriner.store.bisect import bisect
 from loriner.store.check import check
+from loriner.store.commit_message import Evidence
 from loriner.store.connection import FILE_NAME
 from loriner.store.database import Store
-from loriner.store.entry import Evidence
 from loriner.store.export import export
 from loriner.store.merge import merge
 from loriner.store.registry import Registry
@@ -242,8 +242,8 @@ def test_an_unknown_export_names_the_known_ones(tmp_path: Path) -> None:
 async def test_merging_takes_everything_once(tmp_path: Path) -> None:
     mine = await episode(tmp_path / "a")
     other = await episode(tmp_path / "b", questions=("q1", "q2", "q3"))
-    assert merge(tmp_path / "a", tmp_path / "b") > 20
-    assert merge(tmp_path / "a", tmp_path / "b") == 0
+    assert merge(tmp_path / "a", tmp_path / "b").n_rows > 20
+    assert merge(tmp_path / "a", tmp_path / "b").n_rows == 0
     merged, source = Store.open(tmp_path / "a"), Store.open(tmp_path / "b")
     assert {row.id for row in merged.runs()} == {mine, other}
     assert merged.trials(other, with_calls=True) == source.trials(other, with_calls=True)
@@ -275,6 +275,47 @@ async def test_shards_of_one_run_become_one(tmp_path: Path) -> None:
     assert answers == {"q1": "4 \ud800", "q2": "4 \ud800", "q3": "a", "q4": "b"}
     store.close()
     assert check(tmp_path / "a").problems == ()
+
+
+async def test_two_runs_of_one_id_stay_two(tmp_path: Path) -> None:
+    """Ids were once of four letters, and two nodes could draw the same one in the same second."""
+    name = "20261129-182403-k3f9"
+    for home, seed in (("a", 1), ("b", 2)):
+        store = Store.open(tmp_path / home)
+        run = store.start_run("compare", config={}, seed=seed, draw=lambda: name)
+        arm = store.start_run(
+            "adapt", config={}, seed=seed, parent=run, draw=lambda home=home: f"arm-of-{home}"
+        )
+        await store.add_trial(run, "grade", replace(trial(GOOD, "q1", 1.0), answer=home))
+        await store.add_event(arm, "start", {"home": home})
+        store.finish_run(run, "done", {"home": home})
+        store.close()
+    merged = merge(tmp_path / "a", tmp_path / "b")
+    (new,) = merged.renamed.values()
+    assert list(merged.renamed) == [name] and new.startswith(name) and len(new) == len(name) + 8
+    again = merge(tmp_path / "a", tmp_path / "b")
+    assert (again.n_rows, again.renamed) == (0, merged.renamed)
+    store = Store.open(tmp_path / "a")
+    for run, home, seed in ((name, "a", 1), (new, "b", 2)):
+        assert [each.answer for each in store.trials(run, with_calls=True)] == [home]
+        assert (store.run(run).seed, store.run(run).summary) == (seed, {"home": home})
+        assert store.runs_below(run) == [f"arm-of-{home}"]
+    assert store.run(name).id == name  # in full, though the longer id begins with it
+    store.close()
+    assert check(tmp_path / "a").problems == ()
+
+
+def test_an_id_that_is_held_or_recorded_is_drawn_again(tmp_path: Path) -> None:
+    store, other = Store.open(tmp_path), Store.open(tmp_path)
+    held = store.start_run("adapt", config={}, seed=0)
+    done = store.start_run("adapt", config={}, seed=0)
+    store.finish_run(done, "done", {})
+    ids = iter([held, done, "20261129-182403-k3f9"])
+    assert other.start_run("adapt", config={}, seed=1, draw=lambda: next(ids)) == "20261129-182403-k3f9"
+    assert (store.run(held).seed, store.run(done).status) == (0, "done")
+    other.close()
+    assert store.resume_run("k3f9").id == "20261129-182403-k3f9"  # an id of an older release
+    store.close()
 
 
 def test_merging_needs_another_store(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from guessing import SEED, Words, guesser, opened
 from loriner.errors import BudgetReached, ConfigError, NotOnRecord, PromptRefused
 from loriner.models.base import Message, ModelRequest, facts_of, request_of
-from loriner.models.recorded import Record, RecordedModel
+from loriner.models.recorded import RecordedCalls, RecordedModel
 from loriner.records import Call, Harness
 from loriner.store.run_lock import FOLDER, Hold, is_held
 
@@ -66,7 +66,7 @@ async def test_a_recorded_model_answers_from_the_record_and_from_nothing_else() 
         Call(kind="model", request=facts_of(refused), reply="", error="too long"),
         Call(kind="search", request={"query": "q"}, reply="r"),
     ]
-    model = RecordedModel("small", Record("20261129-182403-k3f9", known))
+    model = RecordedModel("small", RecordedCalls("20261129-182403-k3f9", known))
     reply = await model.complete(ASKED)
     assert (reply.text, reply.finish_reason, reply.prompt_tokens) == ("a", "length", 2)
     assert reply.cached and reply.usd == 0.0

@@ -10,10 +10,10 @@ import sys
 import pytest
 
 from loriner.errors import TaskError
+from loriner.tasks.by_name import open_task
 from loriner.tasks.check import check, gold_text
 from loriner.tasks.items import Card, ItemTask
 from loriner.tasks.jsonl import from_jsonl
-from loriner.tasks.named import open_task
 from loriner.tasks.scorer import InWorker, WorkerSpec
 from loriner.tasks.splits import DEFAULT_SHARES, by_hash
 
@@ -222,7 +222,7 @@ def test_a_folder_without_a_task_says_so(tmp_path):
 def test_a_missing_library_names_its_install_line(tmp_path):
     program = (
         "import sys; sys.modules['reasoning_gym'] = None\nfrom pathlib import Path\n"
-        "from loriner.errors import MissingExtra\nfrom loriner.tasks.named import open_task\n"
+        "from loriner.errors import MissingExtra\nfrom loriner.tasks.by_name import open_task\n"
         f"try:\n    open_task('rg:gcd', home=Path({str(tmp_path)!r}))\n"
         "except MissingExtra as error:\n    print(error)\n"
     )
@@ -244,7 +244,7 @@ def test_a_package_registers_its_tasks(tmp_path):
     )
     program = (
         "from pathlib import Path\nfrom loriner.errors import TaskError\n"
-        "from loriner.tasks.named import known_tasks, open_task\n"
+        "from loriner.tasks.by_name import known_tasks, open_task\n"
         "print({'broken', 'tiny'} <= set(known_tasks()), open_task('tiny', home=Path()).name)\n"
         "try:\n    open_task('broken', home=Path())\nexcept TaskError as error:\n    print(error)\n"
     )

@@ -8,9 +8,9 @@ import pytest
 
 from loriner.errors import TaskError
 from loriner.tasks.base import SPLITS
+from loriner.tasks.by_name import open_task
 from loriner.tasks.check import check
-from loriner.tasks.families import FAMILIES, RUNS_ANSWERS, WITHOUT_GOLD, WON_BY_WRONG_ANSWERS
-from loriner.tasks.named import open_task
+from loriner.tasks.reasoning_gym.families import FAMILIES, RUNS_ANSWERS, WITHOUT_GOLD, WON_BY_WRONG_ANSWERS
 from loriner.tasks.scaffold import KINDS, scaffold
 from loriner.tasks.suites import (
     FAMILY_SUITES,

@@ -8,39 +8,51 @@ print(run.seed, run.best)
 print(run.best.diff(run.seed))
 run.best.save("harness.py")
 
-They also work where an event loop runs already, as in a notebook; that loop waits for them. All of it is in
-docs/python.md.
+They also work where an event loop runs already, as in a notebook; that loop waits for them. With an `a`
+before its name each is awaited instead, and the loop goes on. All of it is in docs/python.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import closing
+from functools import wraps
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from loriner.api.cage import Cage, Ran
-from loriner.api.given import Model, Program, Solver, Writer
+from loriner.api.given import Given, Model, Program, Solver, Writer
 from loriner.api.lab import Comparing, Lab, Running, Searching
 from loriner.api.lab import open_lab as open
-from loriner.api.results import Compared, Run, Scored
+from loriner.api.ready import Ready
+from loriner.api.results import Compared, Evaluated, Run, Scored
+from loriner.concurrency import P, R, in_background
+from loriner.config import Settings, changed
 from loriner.errors import LorinerError
 from loriner.events import Observer, silent
-from loriner.harness.contract import from_library, from_text, load
+from loriner.harness.contract import from_library, from_text
+from loriner.harness.contract import load as load_harness
 from loriner.models.meter import Allowance, Budget
 from loriner.models.prices import Price
 from loriner.propose.proposer import Completion, Proposer
-from loriner.records import Evaluation, Score
 from loriner.records import Harness as AnyHarness
+from loriner.records import Score
 from loriner.runtime.base import Limits
 from loriner.search.estimate import Estimate
+from loriner.statistics import Interval
+from loriner.store.database import Store
+from loriner.store.registry import Registry
 from loriner.tasks.base import Split
 from loriner.tasks.base import Task as AnyTask
+from loriner.tasks.by_name import open_task
 from loriner.tasks.jsonl import from_jsonl
-from loriner.tasks.named import open_task
+from loriner.tasks.judge import Judge
+from loriner.tasks.rows import from_data
 from loriner.tasks.scorer import ScoreFunction
 from loriner.train.settings import TrainConfig
 from loriner.train.settings import load as load_training_file
 from loriner.verbs.training import sft
+from loriner.verbs.workspace import find_harness
 
 __all__ = [
     "Allowance",
@@ -48,7 +60,10 @@ __all__ = [
     "Cage",
     "Compared",
     "Completion",
+    "Evaluated",
     "Harness",
+    "Interval",
+    "Judge",
     "Lab",
     "Limits",
     "LorinerError",
@@ -56,16 +71,24 @@ __all__ = [
     "Price",
     "Proposer",
     "Ran",
+    "Ready",
     "Run",
     "Score",
     "Scored",
     "Task",
+    "aadapt",
+    "acompare",
     "adapt",
+    "aestimate",
+    "aevaluate",
     "compare",
     "estimate",
     "evaluate",
+    "in_background",
+    "load",
     "open",
     "sft",
+    "silent",
     "training_file",
 ]
 
@@ -76,7 +99,7 @@ class Task:
     @staticmethod
     def from_jsonl(
         path: str | Path,
-        scorer: ScoreFunction | str,
+        scorer: ScoreFunction | Judge | str,
         *,
         name: str | None = None,
         description: str = "",
@@ -87,6 +110,25 @@ class Task:
         shares = {} if split is None else {"split": split}
         return from_jsonl(
             path, scorer, name=name, description=description, seed_harness=seed_harness, **shares
+        )
+
+    @staticmethod
+    def from_data(
+        data: Any,
+        scorer: ScoreFunction | Judge | str,
+        *,
+        name: str | None = None,
+        description: str = "",
+        split: dict[str, float] | None = None,
+        seed_harness: str = "minimal",
+    ) -> AnyTask:
+        """Rows with `question` and `answer`: a list of dicts, a DataFrame, or the path of a CSV or JSONL
+        file. A row without an `id` gets its number. The columns may also have the names that `tasks new`
+        knows, such as `text` and `label`.
+        """
+        shares = {} if split is None else {"split": split}
+        return from_data(
+            data, scorer, name=name, description=description, seed_harness=seed_harness, **shares
         )
 
     @staticmethod
@@ -106,7 +148,7 @@ class Harness:
     @staticmethod
     def from_file(path: str | Path) -> AnyHarness:
         """A file that holds it."""
-        return load(Path(path))
+        return load_harness(Path(path))
 
     @staticmethod
     def library(name: str) -> AnyHarness:
@@ -120,7 +162,7 @@ def adapt(
     proposer: Writer = "catalogue",
     *,
     home: str | Path = ".loriner",
-    observe: Observer = silent,
+    observe: Observer | None = None,
     resume: str | None = None,
     replay: str | None = None,
     **search: Unpack[Searching],
@@ -153,7 +195,7 @@ def evaluate(
     samples: int = 1,
     home: str | Path = ".loriner",
     **running: Unpack[Running],
-) -> Evaluation:
+) -> Evaluated:
     """As `Lab.evaluate`, in a session of its own."""
     with open(home) as lab:
         return lab.evaluate(task, harness, solver, split=split, limit=limit, samples=samples, **running)
@@ -170,6 +212,42 @@ def compare(
     """As `Lab.compare`, in a session of its own."""
     with open(home) as lab:
         return lab.compare(tasks, solver, proposer, **comparing)
+
+
+def load(
+    harness: Program, model: Solver, *, task: AnyTask | str | None = None, home: str | Path = ".loriner"
+) -> Ready:
+    """A harness with a model, ready to answer: `lo.load("best/tickets", model=…)("a question")`.
+
+    `task` gives the harness the tools that the task grants.
+
+    Raises:
+        HarnessError: there is no such harness.
+    """
+    given, home = Given(), Path(home)
+    found = given.harness(harness)
+    if isinstance(found, str):
+        with closing(Store.open(home)) as store:
+            found = find_harness(found, store, Registry.open(home))
+    adapt = {"solver": given.model(model), "task": None if task is None else given.task(task)}
+    settings = changed(Settings(), home=home, models=given.specs, adapt=adapt)
+    return Ready(found, settings, given.lent)
+
+
+def _awaited(call: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
+    """The call as a coroutine, during which the caller's event loop goes on."""
+
+    @wraps(call)
+    async def twin(*args: P.args, **kwargs: P.kwargs) -> R:
+        return await in_background(call, *args, **kwargs)
+
+    return twin
+
+
+aadapt = _awaited(adapt)
+aestimate = _awaited(estimate)
+aevaluate = _awaited(evaluate)
+acompare = _awaited(compare)
 
 
 def training_file(path: str | Path, *assignments: str) -> TrainConfig:

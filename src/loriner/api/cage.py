@@ -23,12 +23,15 @@ from loriner.runtime.levels import Isolation
 from loriner.tasks.base import Tool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Ran(Verdict):
     """How a program ended: its status, its answer, what it printed, its time, and what it asked for."""
 
     calls: tuple[Call, ...] = ()
     """Model and tool calls, in order."""
+
+    def __repr__(self) -> str:
+        return f"<Ran {self.status}: {self.answer!r:.60}, {len(self.calls)} calls, {self.seconds:.2f} s>"
 
 
 class Cage:

@@ -13,7 +13,7 @@ from loriner.models.own import as_model
 from loriner.models.prices import Price
 from loriner.propose.proposer import Proposer
 from loriner.records import Harness
-from loriner.tasks.base import Task
+from loriner.tasks.base import Judged, Task, is_judged
 from loriner.verbs.workspace import Lent
 
 
@@ -89,7 +89,15 @@ class Given:
         """The name of a task."""
         if isinstance(given, str):
             return given
+        if isinstance(given, Judged) and is_judged(given):
+            given = given.judged_by(self.model(given.judge))
         return self._kept(self.lent.tasks, given.name, given)
+
+    def harness(self, given: Program) -> str | Harness:
+        """The name of a harness, or the object that it is."""
+        if isinstance(given, str | Path):
+            return str(given)
+        return given if isinstance(given, Harness) else given.harness
 
     def _kept(self, shelf: dict[str, Any], name: str, given: Any) -> str:
         """The name under which the object is kept: another one, where the name stands for another object."""

@@ -12,13 +12,14 @@ from typing import Any, TypedDict, TypeVar, Unpack
 from loriner import config
 from loriner.api.cage import Ran, run_program
 from loriner.api.given import Given, Program, Solver, Writer
-from loriner.api.results import Compared, Run, as_run
+from loriner.api.ready import Ready
+from loriner.api.results import Compared, Evaluated, Run, as_run
+from loriner.cli.progress import watched
 from loriner.concurrency import Door, opened
 from loriner.config import Mode, Revise, Settings, Sink
 from loriner.errors import ConfigError
-from loriner.events import Observer, silent
+from loriner.events import Observer
 from loriner.models.meter import Allowance, Budget, Unit
-from loriner.records import Evaluation, Harness
 from loriner.report.document import document
 from loriner.report.page import html
 from loriner.report.pages import facts_of, page_of
@@ -26,6 +27,7 @@ from loriner.runtime.levels import Isolation
 from loriner.search.estimate import Estimate
 from loriner.statistics import Rule
 from loriner.tasks.base import Split, Task
+from loriner.tasks.check import TaskReport, check
 from loriner.train.settings import TrainConfig
 from loriner.verbs import adapt as adapting
 from loriner.verbs import compare as comparing
@@ -120,7 +122,7 @@ class Lab:
         solver: Solver,
         proposer: Writer = "catalogue",
         *,
-        observe: Observer = silent,
+        observe: Observer | None = None,
         resume: str | None = None,
         replay: str | None = None,
         **search: Unpack[Searching],
@@ -135,7 +137,8 @@ class Lab:
         harness = (settings.adapt.harness or "",) if "harness" in search else ()
         earlier = Earlier(resume=resume, replay=replay, harnesses=harness, given={"adapt": search})
         settings = _as_begun(settings, earlier)
-        return as_run(self._carried_out(adapting.adapt, settings, given, observe, earlier=earlier))
+        found = self._carried_out(adapting.adapt, settings, given, observe, earlier=earlier)
+        return as_run(found, lambda harness: Ready(harness, settings, given.lent))
 
     def estimate(
         self,
@@ -157,9 +160,9 @@ class Lab:
         split: Split = "grade",
         limit: int | None = None,
         samples: int = 1,
-        observe: Observer = silent,
+        observe: Observer | None = None,
         **running: Unpack[Running],
-    ) -> Evaluation:
+    ) -> Evaluated:
         """All trials of a harness on a split of `task`, `samples` of each question."""
         given, settings = self._asked(task, solver, **running)
         wanted = {
@@ -172,7 +175,7 @@ class Lab:
         settings = config.changed(settings, evaluate=wanted)
         (cell,) = self._carried_out(scoreboard.evaluate, settings, given, observe).cells
         assert cell.evaluation is not None  # where the only cell has none, its error was raised
-        return cell.evaluation
+        return Evaluated.of(cell.evaluation)
 
     def compare(
         self,
@@ -180,7 +183,7 @@ class Lab:
         solver: Solver,
         proposer: Writer = "catalogue",
         *,
-        observe: Observer = silent,
+        observe: Observer | None = None,
         resume: str | None = None,
         **comparing_: Unpack[Comparing],
     ) -> Compared:
@@ -202,12 +205,22 @@ class Lab:
         solver: Solver,
         proposer: Writer = "catalogue",
         *,
-        observe: Observer = silent,
+        observe: Observer | None = None,
         **search: Unpack[Searching],
     ) -> Proposals:
         """What a proposer would change in a harness; nothing is graded."""
         given, settings = self._asked(task, solver, proposer, **search)
         return self._carried_out(propose, settings, given, observe)
+
+    def check(self, task: Task | str) -> TaskReport:
+        """Whether a task keeps its promises; a judge is held against right answers that are known."""
+        given, settings = Given(), self.door.inside.settings
+        settings = config.changed(settings, adapt={"task": given.task(task)}, models=given.specs)
+
+        async def work(lab: Workspace) -> TaskReport:
+            return await check(replace(lab, lent=given.lent).fresh(settings).task())
+
+        return self.door.call(work)
 
     def run(
         self,
@@ -241,13 +254,13 @@ class Lab:
         page = page_of(facts_of(self.door.inside.store, run_id))
         Path(path).write_text(html(page), encoding="utf-8")
 
-    def contexts(self, training_file: TrainConfig, observe: Observer = silent) -> dict[str, Any]:
+    def contexts(self, training_file: TrainConfig, observe: Observer | None = None) -> dict[str, Any]:
         """Draws the training contexts and freezes them; where they are."""
-        return self.door.call(lambda lab: training.contexts(lab, training_file, observe))
+        return self._watched(observe, lambda lab, hears: training.contexts(lab, training_file, hears))
 
-    def teach(self, training_file: TrainConfig, observe: Observer = silent) -> dict[str, Any]:
+    def teach(self, training_file: TrainConfig, observe: Observer | None = None) -> dict[str, Any]:
         """Has a teacher revise the contexts' programs; the report on what is kept for SFT."""
-        taught = self.door.call(lambda lab: training.teach(lab, training_file, observe))
+        taught = self._watched(observe, lambda lab, hears: training.teach(lab, training_file, hears))
         taught.export()
         return taught.report
 
@@ -279,9 +292,9 @@ class Lab:
 
     def _program(self, given: Program) -> str:
         """The name of a harness; one that is an object is recorded under its id."""
-        if isinstance(given, str | Path):
-            return str(given)
-        harness = given if isinstance(given, Harness) else given.harness
+        harness = Given().harness(given)
+        if isinstance(harness, str):
+            return harness
         self.door.call(lambda lab: lab.store.add_harness(harness))
         return harness.id
 
@@ -290,11 +303,26 @@ class Lab:
         verb: Callable[..., Coroutine[Any, Any, R]],
         settings: Settings,
         given: Given,
-        observe: Observer,
+        observe: Observer | None,
         **more: Any,
     ) -> R:
         """What the verb returns, with the objects of the call lent to it."""
-        return self.door.call(lambda lab: verb(replace(lab, lent=given.lent), settings, observe, **more))
+        return self._watched(
+            observe, lambda lab, hears: verb(replace(lab, lent=given.lent), settings, hears, **more)
+        )
+
+    def _watched(
+        self, observe: Observer | None, work: Callable[[Workspace, Observer], Coroutine[Any, Any, R]]
+    ) -> R:
+        """What the work returns; without an observer of the caller's own, its progress is shown meanwhile."""
+
+        async def seen(lab: Workspace) -> R:
+            if observe is not None:
+                return await work(lab, observe)
+            with watched() as hears:
+                return await work(lab, hears)
+
+        return self.door.call(seen)
 
 
 def _as_begun(now: Settings, earlier: Earlier) -> Settings:

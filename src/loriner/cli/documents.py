@@ -11,8 +11,8 @@ import typer
 from loriner.events import Attempt, Standing
 from loriner.records import Rollout, Trial, Usage
 from loriner.report.figures import of_scores, standing, stop, usage
+from loriner.search.caveats import remarks
 from loriner.search.history import Adaptation
-from loriner.search.remarks import remarks
 from loriner.store.runs import RunRow
 from loriner.verbs.diagnose import Diagnosed
 from loriner.verbs.propose import Proposals

@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_origin
 import typer
 from typer.models import ParameterInfo
 
-from loriner.described import Setting, at
+from loriner.setting_docs import Setting, at
 
 Command = Callable[..., None]
 

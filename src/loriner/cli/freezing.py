@@ -15,7 +15,7 @@ from loriner.cli.globals import Globals
 from loriner.errors import MissingExtra, TaskError
 
 if TYPE_CHECKING:
-    from loriner.tasks.frozen import Frozen
+    from loriner.tasks.reasoning_gym.frozen import Frozen
 
 
 def register(app: typer.Typer) -> None:
@@ -80,8 +80,8 @@ def _made(families: Sequence[str], home: Path, jobs: int) -> Iterator[dict[str, 
 
 
 def _timed(family: str, home: Path) -> dict[str, Any]:
-    from loriner.tasks import frozen
-    from loriner.tasks.families import check_family
+    from loriner.tasks.reasoning_gym import frozen
+    from loriner.tasks.reasoning_gym.families import check_family
 
     check_family(family, anyway=True)
     begun = time.perf_counter()
@@ -113,9 +113,9 @@ _FROZEN = {True: "yes", False: "no", None: "-"}
 def _member(task: str, home: Path) -> dict[str, Any]:
     """A task of a suite; nulls where that is known only when it is opened."""
     from loriner.tasks.base import SPLITS
-    from loriner.tasks.families import default_n
-    from loriner.tasks.frozen import committed_digests, is_frozen
-    from loriner.tasks.reasoning_gym import ADAPTING
+    from loriner.tasks.reasoning_gym.families import default_n
+    from loriner.tasks.reasoning_gym.frozen import committed_digests, is_frozen
+    from loriner.tasks.reasoning_gym.task import ADAPTING
     from loriner.tasks.suites import families_of
 
     family = next(iter(families_of([task])), "")

@@ -226,7 +226,7 @@ def export(
 ) -> None:
     """Writes a harness that runs with plain Python, without this package."""
     from loriner.cli import documents
-    from loriner.store.package import export_harness, uses_examples
+    from loriner.store.harness_folder import export_harness, uses_examples
 
     given: Globals = context.obj
     found = _harness(given, harness)

@@ -13,7 +13,7 @@ from loriner.errors import ConfigError
 
 if TYPE_CHECKING:
     from loriner.config import Settings
-    from loriner.runtime.doctor import Report
+    from loriner.runtime.doctor import SandboxReport
 
 TEMPLATE = """\
 # Settings of loriner; every key has a default (docs/configuration.md).
@@ -44,7 +44,7 @@ def init(
 ) -> None:
     """Writes loriner.toml in this folder."""
     from loriner.config import FILE_NAME
-    from loriner.described import as_toml
+    from loriner.setting_docs import as_toml
 
     given: Globals = context.obj
     path = given.config or Path(FILE_NAME)
@@ -93,7 +93,7 @@ def doctor(
         raise typer.Exit(3)
 
 
-async def _probe(settings: Settings) -> Report:
+async def _probe(settings: Settings) -> SandboxReport:
     from loriner.runtime.doctor import probe
     from loriner.runtime.host import LocalRuntime
 

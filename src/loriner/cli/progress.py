@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 from rich.console import Console
 from rich.markup import escape
@@ -54,13 +55,23 @@ def watching(verbosity: int) -> Iterator[Observer]:
     console = Console(stderr=True)
     if verbosity < 0:
         yield silent
-    elif console.is_terminal:
+    elif console.is_terminal or (console.is_jupyter and find_spec("ipywidgets")):
         with _Bars(console).shown() as bars, _heard(bars, bars.say) as observe:
             yield observe
     else:
         lines = _Lines()
         with _heard(lines, lines.say) as observe:
             yield observe
+
+
+@contextmanager
+def watched() -> Iterator[Observer]:
+    """An observer for a Python program: it shows the run on a terminal and in a notebook, and nothing
+    elsewhere, as where standard error goes to a file.
+    """
+    console = Console(stderr=True)
+    with watching(0 if console.is_terminal or console.is_jupyter else -1) as observe:
+        yield observe
 
 
 @contextmanager
@@ -140,13 +151,13 @@ class _Told:
 
     def _start(self, start: Start) -> None:
         """Says what the run is; an arm is not named, since it is its comparison that can be resumed."""
-        plan, n, course = start.plan, start.n_questions, self.work.course
-        assert course is not None
+        plan, n, expected = start.plan, start.n_questions, self.work.expected
+        assert expected is not None
         run = "" if self.in_arm else f"run {start.run_id}: "
         self.say(f"{run}{start.task}, solver {start.solver} (frozen), proposer {start.proposer}")
         self.say(
             f"plan: {_n(plan['rounds'], 'round')} of {_n(plan['candidates'], 'candidate')} at most, rule "
-            f"{plan['accept']}; {n['feedback']} feedback questions ({course.window} a round), {n['grade']} "
+            f"{plan['accept']}; {n['feedback']} feedback questions ({expected.window} a round), {n['grade']} "
             f"grade and {n['test']} sealed test questions; up to {self.work.left} trials"
         )
 

@@ -16,8 +16,8 @@ from loriner.events import Scores, Standing
 from loriner.models.base import Message
 from loriner.records import Harness, Rollout, Status, Trial, Usage
 from loriner.report.text import plain
+from loriner.search.caveats import remarks
 from loriner.search.history import Adaptation
-from loriner.search.remarks import remarks
 from loriner.statistics import Interval, interval
 from loriner.tasks.scorer import FAILURES
 

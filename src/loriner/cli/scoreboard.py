@@ -20,7 +20,7 @@ LONGEST = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TextTable:
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
@@ -37,7 +37,7 @@ def show(filled: Scoreboard, *, json: bool, trials: bool) -> None:
         render.console().print(line, markup=False, soft_wrap=True)
 
 
-def tables(filled: Scoreboard) -> Iterator[Table]:
+def tables(filled: Scoreboard) -> Iterator[TextTable]:
     """A table of the tasks for one harness; for several, tables of the harnesses, a few tasks in each."""
     board = filled.board
     if len(board.harnesses) == 1:
@@ -52,7 +52,7 @@ def _title(filled: Scoreboard) -> str:
     return f"{name}, {filled.board.split} questions, solver {filled.solver}"
 
 
-def _by_task(filled: Scoreboard, harness: str) -> Table:
+def _by_task(filled: Scoreboard, harness: str) -> TextTable:
     columns = ["task", "score, 95 % interval", "right", "n", "constant answer", "right", "nearest copied"]
     columns.append("calls a trial")
     rows = [[cell.task, _text(cell.score, cell), *_beside(cell)] for cell in filled.of(harness)]
@@ -60,7 +60,7 @@ def _by_task(filled: Scoreboard, harness: str) -> Table:
         mean = filled.mean(harness)
         n = "-" if mean is None else str(mean.n)
         rows.append(["mean of the tasks", _text(mean), "", n, "", "", "", ""])
-    return Table(f"{_title(filled)}, harness {_with_id(filled, harness)}", columns, rows)
+    return TextTable(f"{_title(filled)}, harness {_with_id(filled, harness)}", columns, rows)
 
 
 def _with_id(filled: Scoreboard, harness: str) -> str:
@@ -86,7 +86,7 @@ def _share(score: Interval | None) -> str:
     return "-" if score is None else f"{score.mean:.2f}"
 
 
-def _side_by_side(filled: Scoreboard, shown: slice) -> Table:
+def _side_by_side(filled: Scoreboard, shown: slice) -> TextTable:
     """The harnesses on some of the tasks. The mean over all tasks stands in the last table."""
     tasks = filled.board.tasks
     first = filled.of(filled.board.harnesses[0])[shown]
@@ -102,7 +102,7 @@ def _side_by_side(filled: Scoreboard, shown: slice) -> Table:
         cells = filled.of(name)[shown]
         scores = [_text(cell.score, cell) for cell in cells] + [_text(filled.mean(name)) for _ in shared]
         rows.append([name.removeprefix("library:"), *scores, f"{_calls(cells):.1f}"])
-    return Table(_title(filled), ["harness", *heads, *shared, "calls a trial"], rows)
+    return TextTable(_title(filled), ["harness", *heads, *shared, "calls a trial"], rows)
 
 
 def _n(filled: Scoreboard, asked: str) -> int:
@@ -146,7 +146,7 @@ def markdown(filled: Scoreboard) -> str:
     return "\n".join(_markdown(each) for each in tables(filled))
 
 
-def _markdown(table: Table) -> str:
+def _markdown(table: TextTable) -> str:
     lines = [table.columns, ["---"] * len(table.columns), *table.rows]
     body = "\n".join(
         "| " + " | ".join(str(each).replace("|", "\\|") for each in line) + " |" for line in lines

@@ -72,4 +72,7 @@ def merge(
     from loriner.store.merge import merge as run_merge
 
     given: Globals = context.obj
-    typer.echo(f"{run_merge(given.settings().home, other):,} rows copied from {other}")
+    merged = run_merge(given.settings().home, other)
+    for own, new in merged.renamed.items():
+        typer.echo(f"note: run {own} of {other} is another run than {own} here: copied as {new}", err=True)
+    typer.echo(f"{merged.n_rows:,} rows copied from {other}")

@@ -14,6 +14,7 @@ from loriner.cli.globals import Globals
 from loriner.errors import HarnessError
 
 if TYPE_CHECKING:
+    from loriner.records import Usage
     from loriner.tasks.base import Task
     from loriner.tasks.check import TaskReport
 
@@ -34,9 +35,9 @@ def _open(context: typer.Context, name: str) -> Task:
 def list_(context: typer.Context) -> None:
     """Lists the suites, tasks and families."""
     from loriner.cli import documents, render
-    from loriner.tasks.families import FAMILIES, WITHOUT_GOLD
-    from loriner.tasks.grading import DATASETS
-    from loriner.tasks.named import registered_tasks
+    from loriner.tasks.by_name import registered_tasks
+    from loriner.tasks.multihop.answer_match import DATASETS
+    from loriner.tasks.reasoning_gym.families import FAMILIES, WITHOUT_GOLD
     from loriner.tasks.suites import SUITES, spelt_out
 
     given: Globals = context.obj
@@ -112,17 +113,20 @@ def check(context: typer.Context, task: TaskArgument) -> None:
     """
     from loriner.cli import documents, render
     from loriner.cli.progress import counting
-    from loriner.tasks.check import check as run_check
+    from loriner.report.figures import usage
+    from loriner.verbs.checking import checked
 
     given: Globals = context.obj
     opened = _open(context, task)
     with counting(given.verbosity, f"check {opened.name}") as told:
-        report = asyncio.run(run_check(opened, seed_fault=_seed_fault(opened), told=told))
+        work = checked(given.settings(), opened, _seed_fault(opened), told)
+        report, spent = asyncio.run(work)
     if given.json:
         facts = {"passed": report.passed, "faults": report.faults, "warnings": report.warnings}
-        documents.emit({**asdict(report), **facts})
+        judge = {"usage": usage(spent)} if report.judged else {}
+        documents.emit({**asdict(report), **facts, **judge})
     else:
-        render.table(f"Check of {report.task}", ["what", "found"], _check_rows(report))
+        render.table(f"Check of {report.task}", ["what", "found"], _check_rows(report, spent))
     if not report.passed:
         raise typer.Exit(1)
 
@@ -138,7 +142,26 @@ def _seed_fault(task: Task) -> str:
     return ""
 
 
-def _check_rows(report: TaskReport) -> list[list[str]]:
+def _judge_rows(report: TaskReport, spent: Usage) -> list[list[str]]:
+    tokens = spent.prompt_tokens + spent.completion_tokens
+    return [
+        ["questions", ", ".join(f"{split} {n}" for split, n in report.n.items())],
+        ["the judge agrees with known answers", str(report.agreement or "not known")],
+        ["its calls", f"{spent.calls}, {tokens:,} tokens"],
+    ]
+
+
+def _check_rows(report: TaskReport, spent: Usage) -> list[list[str]]:
+    return [
+        *(_judge_rows(report, spent) if report.judged else _scorer_rows(report)),
+        ["median question", f"{report.median_question_length} characters"],
+        *[["warning", each] for each in report.warnings],
+        ["verdict", "sound" if report.passed else "NOT SOUND"],
+        *[["  because", each] for each in report.faults],
+    ]
+
+
+def _scorer_rows(report: TaskReport) -> list[list[str]]:
     n_right = report.n_checked - len(report.wrong_gold)
     stopped = "" if report.n_checked == report.n_right else f" tried; stopped there ({report.n_right} in all)"
     return [
@@ -158,10 +181,6 @@ def _check_rows(report: TaskReport) -> list[list[str]]:
             if report.listed_score is None
             else [["a list of all answers scores", f"{report.listed_score:.3f}"]]
         ),
-        ["median question", f"{report.median_question_length} characters"],
-        *[["warning", each] for each in report.warnings],
-        ["verdict", "sound" if report.passed else "NOT SOUND"],
-        *[["  because", each] for each in report.faults],
     ]
 
 

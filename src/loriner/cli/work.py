@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from loriner.events import End, Evaluating, Event, Proposed, Round, Start, TrialDone
 from loriner.records import Trial
-from loriner.search.course import Course
-from loriner.search.episode import planned
+from loriner.search.plan import planned
+from loriner.search.trial_counts import TrialCounts
 
 NAME_LENGTH = 40
 N_TIMED = 3
@@ -25,7 +25,7 @@ class Work:
     clock: Callable[[], float] = time.monotonic
     names: dict[str, str] = field(default_factory=dict)
     """What a program is called, by its id."""
-    course: Course | None = None
+    expected: TrialCounts | None = None
     """None for a run that is no adaptation."""
     n_rounds: int = 0
     """Rounds that are over."""
@@ -57,21 +57,21 @@ class Work:
             case Round():
                 self.n_rounds = event.number
                 self._mark()
-            case End() if self.course is not None:
-                self.left, self.course = self.course.ending(2, 0), None
+            case End() if self.expected is not None:
+                self.left, self.expected = self.expected.ending(2, 0), None
 
     def _begin(self, start: Start) -> None:
         self.names = {start.harness_id: "seed"}
-        self.course = Course(planned(start.plan), start.n_questions)
+        self.expected = TrialCounts(planned(start.plan), start.n_questions)
         self.started = self.clock()
         self.n_rounds = self.n_trials = 0
         self.arrivals = []
         self._mark()
-        self.left += self.course.n["grade"]
+        self.left += self.expected.n["grade"]
 
     def _mark(self) -> None:
-        if self.course is not None:
-            self.left = self.course.ahead(self.course.plan.rounds - self.n_rounds)
+        if self.expected is not None:
+            self.left = self.expected.ahead(self.expected.plan.rounds - self.n_rounds)
 
     def _step(self, purpose: str, trial: Trial) -> None:
         self.now = purpose, trial.harness_id
@@ -93,9 +93,9 @@ class Work:
     @property
     def place(self) -> str:
         """Where in the search it is; empty for a run that is no adaptation, and at its end."""
-        if self.course is None or self.now[0] == "test":
+        if self.expected is None or self.now[0] == "test":
             return ""
-        return f"round {min(self.n_rounds + 1, self.course.plan.rounds)}/{self.course.plan.rounds}"
+        return f"round {min(self.n_rounds + 1, self.expected.plan.rounds)}/{self.expected.plan.rounds}"
 
     def minutes_left(self) -> float | None:
         """Minutes at most, at the pace so far; None before anything is known."""
@@ -109,7 +109,7 @@ class Work:
         Where each waited for the one before, the model answers one at a time; else it is taken to answer
         `N_AT_ONCE`.
         """
-        if self.course is None or len(self.arrivals) != N_TIMED or self.n_trials != N_TIMED:
+        if self.expected is None or len(self.arrivals) != N_TIMED or self.n_trials != N_TIMED:
             return None
         took = self.arrivals[-1]
         one_by_one = took > 2 * self.arrivals[0]

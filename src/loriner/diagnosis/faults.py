@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loriner.diagnosis.answer_formats import (
     Place,
@@ -109,6 +109,7 @@ def diagnose(
     """
     if trial.status in (Status.OK, Status.INFRA_ERROR):
         return None
+    trial = replace(trial, calls=trial.program_calls)
     targets = [target] if isinstance(target, str) else list(target)
     held = next(_holders(trial, targets, question), None)
     return (

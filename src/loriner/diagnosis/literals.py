@@ -44,7 +44,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ConstantTable:
     """The constants of one container, in its order."""
 
     values: tuple[str, ...]
@@ -65,7 +65,7 @@ class Link:
 @dataclass(frozen=True, slots=True)
 class Literals:
     texts: tuple[Text, ...]
-    tables: tuple[Table, ...]
+    tables: tuple[ConstantTable, ...]
     links: tuple[Link, ...]
 
 
@@ -117,12 +117,12 @@ class _Reader:
                 yield Text(text, line)
                 yield from (Text(each, line, decoded=True) for each in decoded(text))
 
-    def tables(self) -> Iterator[Table]:
+    def tables(self) -> Iterator[ConstantTable]:
         for value, line in self._constants:
             for values in _columns(value):
                 texts = tuple(text for each in values if (text := _text(each)) is not None)
                 if len(texts) > 2:
-                    yield Table(texts, line, in_text=isinstance(value, str))
+                    yield ConstantTable(texts, line, in_text=isinstance(value, str))
 
     def links(self) -> Iterator[Link]:
         for node in self._nodes:
@@ -374,7 +374,7 @@ def _readable(decode: Callable[[], bytes]) -> Iterator[str]:
         yield text
 
 
-def _parallel(tables: tuple[Table, ...]) -> Iterator[Link]:
+def _parallel(tables: tuple[ConstantTable, ...]) -> Iterator[Link]:
     """Tables of equal length may be read side by side: the one as keys of the other."""
     for left, right in combinations([table for table in tables if not table.in_text][:_TABLES], 2):
         if len(left.values) == len(right.values):

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from loriner.diagnosis.answer_formats import forms
-from loriner.diagnosis.literals import Link, Literals, Table, decoded, literals
+from loriner.diagnosis.literals import ConstantTable, Link, Literals, decoded, literals
 
 Forms = tuple[str, ...]
 
@@ -287,7 +287,7 @@ def _longest_run(entries: Sequence[set[Forms]], exam: _Exam) -> range:
     return range(0)
 
 
-def _is_ladder(table: Table) -> bool:
+def _is_ladder(table: ConstantTable) -> bool:
     """Whether the entries are numbers in rising or falling order: digits, primes, powers, bounds."""
     numbers = [float(value) for value in table.values if _is_number(value)]
     rising = sorted(set(numbers))

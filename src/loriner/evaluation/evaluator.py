@@ -25,7 +25,7 @@ from loriner.runtime.base import CallRefused, Limits, Program, Runtime, Verdict
 from loriner.seeding import derive
 from loriner.store.database import Store
 from loriner.store.exported.nearest import Examples
-from loriner.tasks import hiding
+from loriner.tasks import hidden_files
 from loriner.tasks.base import Digested, Task, Tool
 from loriner.tasks.scorer import FAILURES
 
@@ -173,7 +173,7 @@ class Evaluator:
                 "its trials would be of two tasks: put back what it was to go on, or begin a new run"
             )
         self._held.add(task.name)
-        if "tools" in now and (lacking := hiding.lack()):
+        if "tools" in now and (lacking := hidden_files.lack()):
             self.observe(Note(text=f"{task.name}: {lacking}"))
         if not noted:
             await self.store.add_event(self.run_id, "task", {"task": task.name, "digests": now})
@@ -342,6 +342,11 @@ class _Batch:
         try:
             verdict = await lab.runtime.run(program, services, lab.limits)
             score = await self._score(question, verdict)
+            if score is not None:
+                services.calls += score.calls
+        except ModelError as error:  # of a judge: those of the solver are in the verdict
+            verdict, score = replace(verdict, status=Status.INFRA_ERROR, error=str(error)), None
+            services.calls.append(replace(failed_call({}, error), kind="judge"))
         except BaseException:
             await self._keep_cut(question, sample, tuple(services.calls))
             raise
@@ -353,7 +358,7 @@ class _Batch:
 
     async def _keep_cut(self, question: Question, sample: int, calls: tuple[Call, ...]) -> None:
         """Records what a trial had paid for when it was cut off, so that the run's bill is whole."""
-        if any(call.kind == "model" and not call.cached for call in calls):
+        if any(call.kind in ("model", "judge") and not call.cached for call in calls):
             cut = Trial(
                 harness_id=self.harness.id,
                 task=self.task.name,
@@ -474,7 +479,7 @@ class TrialServices:
     calls: list[Call] = field(default_factory=list)
     n_samples: int = 0
 
-    async def model(self, request: Mapping[str, Any]) -> list[str]:
+    async def model(self, request: Mapping[str, Any]) -> list[Any]:
         """The replies to one call, all samples at once."""
         temperature = max(float(request.get("temperature", 0.0)), self.least_temperature)
         request = {**request, "temperature": temperature}
@@ -487,7 +492,7 @@ class TrialServices:
         seed = derive(self.seed, "call", number) if asked["temperature"] > 0 else 0
         return request_of({**asked, "seed": seed})
 
-    async def _sample(self, asked: Mapping[str, Any], request: ModelRequest) -> str:
+    async def _sample(self, asked: Mapping[str, Any], request: ModelRequest) -> Any:
         asked = {**asked, "seed": request.seed}  # with its seed, a call's record is all that a replay needs
         started = time.time()
         try:
@@ -498,7 +503,7 @@ class TrialServices:
                 raise CallRefused(str(error), kind="arguments") from error
             raise
         self.calls.append(call_of(asked, reply, started))
-        return reply.text
+        return {"text": reply.text, **reply.further} if request.further else reply.text
 
     async def tool(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """The result of a host-side tool."""

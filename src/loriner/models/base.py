@@ -13,8 +13,44 @@ from loriner.records import Call
 @dataclass(frozen=True, slots=True)
 class Message:
     role: str
-    """`system`, `user` or `assistant`."""
+    """`system`, `user`, `assistant` or `tool`."""
     content: str
+    """Its text; of several parts, that of the text parts."""
+    parts: tuple[Mapping[str, Any], ...] = ()
+    """The content in full, where it is more than a text: texts, images, sound and files in OpenAI's form."""
+    tool_calls: tuple[Mapping[str, Any], ...] = ()
+    """What an assistant asked the program to call."""
+    tool_call_id: str = ""
+    """Which of these calls a message of a tool answers."""
+
+
+def message_of(given: Mapping[str, Any]) -> Message:
+    """The message that a dict of `role` and `content`, as OpenAI has it, describes."""
+    content = given.get("content") or ""
+    return Message(
+        given["role"],
+        text_of(content),
+        parts=() if isinstance(content, str) else tuple(content),
+        tool_calls=tuple(given.get("tool_calls") or ()),
+        tool_call_id=given.get("tool_call_id") or "",
+    )
+
+
+def text_of(content: Any) -> str:
+    """The text of a message's content, which may be parts."""
+    if isinstance(content, list | tuple):
+        return "".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
+    return str(content or "")
+
+
+def sent(message: Message) -> dict[str, Any]:
+    """The message as endpoints take it, and as a call is recorded."""
+    body: dict[str, Any] = {"role": message.role, "content": list(message.parts) or message.content}
+    if message.tool_calls:
+        body["tool_calls"] = list(message.tool_calls)
+    if message.tool_call_id:
+        body["tool_call_id"] = message.tool_call_id
+    return body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,27 +63,39 @@ class ModelRequest:
     stop: tuple[str, ...] = ()
     seed: int = 0
     """The sampling seed. Requests that differ in nothing but the seed are different samples."""
+    further: Mapping[str, Any] = field(default_factory=dict)
+    """What is asked beyond a text, under OpenAI's names: `response_format`, `logprobs`, `top_logprobs`,
+    `tools`, `tool_choice`; and `grammar`, as llama.cpp has it. A model without it refuses the request.
+    """
+
+
+def further_asked(request: ModelRequest) -> tuple[str, ...]:
+    """What a request asks beyond texts, by name: `further`, and the kinds of parts other than text."""
+    kinds = {str(part.get("type")) for each in request.messages for part in each.parts} - {"text"}
+    return (*request.further, *sorted(kinds))
 
 
 def facts_of(request: ModelRequest) -> dict[str, Any]:
     """A request as JSON values, as a call is recorded."""
     return {
-        "messages": [{"role": each.role, "content": each.content} for each in request.messages],
+        "messages": [sent(each) for each in request.messages],
         "temperature": request.temperature,
         "max_tokens": request.max_tokens,
         "stop": list(request.stop),
         "seed": request.seed,
+        **({"further": dict(request.further)} if request.further else {}),
     }
 
 
 def request_of(facts: Mapping[str, Any]) -> ModelRequest:
     """The request that a call's record describes."""
     return ModelRequest(
-        messages=tuple(Message(each["role"], each["content"]) for each in facts["messages"]),
+        messages=tuple(map(message_of, facts["messages"])),
         temperature=float(facts.get("temperature", 0.0)),
         max_tokens=int(facts.get("max_tokens", 512)),
         stop=tuple(facts.get("stop") or ()),
         seed=int(facts.get("seed", 0)),
+        further=dict(facts.get("further") or {}),
     )
 
 
@@ -68,6 +116,10 @@ class ModelReply:
     cached: bool = False
     usage: Mapping[str, Any] = field(default_factory=dict)
     """The endpoint's own usage object, untouched."""
+    further: Mapping[str, Any] = field(default_factory=dict)
+    """What came beside the text: `tool_calls`, each of `id`, `name` and `arguments` (text), and `logprobs`,
+    the list of tokens as OpenAI has it.
+    """
 
 
 def call_of(request: Mapping[str, Any], reply: ModelReply, started: float | None = None) -> Call:
@@ -82,6 +134,7 @@ def call_of(request: Mapping[str, Any], reply: ModelReply, started: float | None
         usd=reply.usd,
         seconds=reply.seconds,
         cached=reply.cached,
+        further=reply.further,
         started=started,
     )
 

@@ -13,7 +13,7 @@ from loriner.models.tokens import most
 
 
 @dataclass(slots=True)
-class Bill:
+class CallBill:
     """Adds up tries. One of which no whole reply came is counted at the most that it may have cost."""
 
     price: Price | None

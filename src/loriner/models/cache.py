@@ -6,10 +6,10 @@ import asyncio
 import hashlib
 import json
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from loriner.errors import ModelError
-from loriner.models.base import Model, ModelReply, ModelRequest
+from loriner.models.base import Model, ModelReply, ModelRequest, further_asked, sent
 
 
 class ReplyStore(Protocol):
@@ -39,7 +39,7 @@ class MemoryReplies:
 
 def key_of(model: str, request: ModelRequest) -> str:
     """SHA-256 over the model's name and all that the reply depends on, in hex."""
-    facts = [
+    facts: list[Any] = [
         model,
         float(request.temperature),
         request.max_tokens,
@@ -47,6 +47,8 @@ def key_of(model: str, request: ModelRequest) -> str:
         request.seed,
         [[message.role, message.content] for message in request.messages],
     ]
+    if further_asked(request) or any(each.role == "tool" or each.tool_calls for each in request.messages):
+        facts.append([dict(request.further), [sent(each) for each in request.messages]])
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 

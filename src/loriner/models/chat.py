@@ -16,8 +16,8 @@ from dataclasses import replace
 from typing import Any
 
 from loriner.errors import PromptRefused
-from loriner.models.base import ModelReply, ModelRequest
-from loriner.models.bill import Bill
+from loriner.models.base import ModelReply, ModelRequest, sent
+from loriner.models.bill import CallBill
 from loriner.models.connection import Connection
 from loriner.models.counting import Counting
 from loriner.models.failing import Words
@@ -86,7 +86,9 @@ class ChatModel:
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """The reply, after as many tries as it takes and `Waiting` allows."""
-        started, bill = time.perf_counter(), Bill(self._price)
+        if lacking := self._fields.lacks(request):
+            raise PromptRefused(lacking)
+        started, bill = time.perf_counter(), CallBill(self._price)
         attempt = await self._persist(request, bill)
         if isinstance(attempt, Failed):
             found = await self._looked() if is_misplaced(attempt) else Found()
@@ -98,6 +100,7 @@ class ChatModel:
             seconds=time.perf_counter() - started,
             usage=attempt.usage,
             counted=attempt.counted,
+            further=attempt.further,
             **bill.facts(),
         )
 
@@ -105,7 +108,7 @@ class ChatModel:
         """Closes the connections; a later request opens new ones."""
         await self._connection.close()
 
-    async def _persist(self, request: ModelRequest, bill: Bill) -> Attempt:
+    async def _persist(self, request: ModelRequest, bill: CallBill) -> Attempt:
         """The first try that brings a reply or a final refusal, else the last one; all are on the bill."""
         waiting = Waiting(self._wait_s)
         while True:
@@ -125,7 +128,7 @@ class ChatModel:
             self._found = await look(self._base_url, lambda url: self._connection.get(url, key))
         return self._found
 
-    async def _adapted(self, request: ModelRequest, bill: Bill) -> Attempt:
+    async def _adapted(self, request: ModelRequest, bill: CallBill) -> Attempt:
         """One try, sent again for each field that the endpoint turns out not to take."""
         while True:
             attempt, fields = await self._try(request)
@@ -151,8 +154,12 @@ class ChatModel:
             self.limit.release(era, pace)
 
     def _body(self, request: ModelRequest, fields: Mapping[str, Any]) -> bytes:
-        messages = [{"role": m.role, "content": m.content} for m in request.messages]
-        body = {"model": self._model, "messages": messages, **fields, **self._extra}
+        body = {
+            "model": self._model,
+            "messages": [sent(each) for each in request.messages],
+            **fields,
+            **self._extra,
+        }
         try:
             return json.dumps(body, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from loriner.errors import ModelError, ModelRefused, ModelUnavailable, PromptRefused
-from loriner.models.bill import Bill
+from loriner.models.bill import CallBill
 from loriner.models.reply import Failed
 from loriner.models.serving import Found
 from loriner.models.waiting import is_loading
@@ -29,7 +29,7 @@ class Words:
     api_key_env: str | None
     wait_s: float
 
-    def error(self, failed: Failed, bill: Bill, found: Found, *, chosen: bool) -> ModelError:
+    def error(self, failed: Failed, bill: CallBill, found: Found, *, chosen: bool) -> ModelError:
         """The exception for the last failed try; `chosen` where the program asked for what was refused."""
         words = failed.message.removesuffix(".")
         said = f"status {failed.status}, {words}" if failed.status else words

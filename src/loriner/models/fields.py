@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import fields
 from typing import Any
 
-from loriner.models.base import ModelRequest
+from loriner.models.base import ModelRequest, further_asked
 from loriner.models.reply import Failed
 
 logger = logging.getLogger("loriner")
@@ -24,6 +24,8 @@ _UNSUPPORTED = re.compile(
     re.IGNORECASE,
 )
 """How endpoints say that they do not take a field at all; other words are about its value."""
+_OF_THE_REQUEST = (400, 404, 415, 422, 501)
+"""How endpoints refuse a request that asks for more than they have, as an image of a model for texts."""
 _LATER_NAME = {"max_tokens": "max_completion_tokens"}
 _CONSEQUENCE = {
     "stop": "replies are cut here instead",
@@ -46,6 +48,8 @@ class Fields:
         self._endpoint = endpoint
         self._settled = frozenset(settled)
         self._refused: set[str] = set()
+        self._lacking: set[str] = set()
+        """What a program may ask for, and is not to be had here."""
         self._refused_stops: set[tuple[str, ...]] = set()
 
     def of(self, request: ModelRequest) -> dict[str, Any]:
@@ -57,6 +61,7 @@ class Fields:
         }
         if request.stop and request.stop not in self._refused_stops:
             wanted["stop"] = list(request.stop)
+        wanted |= request.further
         for name, later in _LATER_NAME.items():
             if name in self._refused:
                 wanted[later] = wanted[name]
@@ -65,6 +70,10 @@ class Fields:
     def learn(self, failed: Failed, request: ModelRequest, sent: Collection[str]) -> bool:
         """Whether the refusal is of a field that was sent, and the request may go again without it."""
         name = _named(failed, [each for each in sent if each not in self._settled])
+        if name in request.further:  # without it the reply would not be what was asked for
+            if _UNSUPPORTED.search(failed.message + " " + failed.code):
+                self._lacking.add(name)
+            return False
         if name and _UNSUPPORTED.search(failed.message + " " + failed.code):
             self._leave_out(name)
             return True
@@ -74,11 +83,18 @@ class Fields:
 
     def chosen(self, failed: Failed, request: ModelRequest) -> bool:
         """Whether the refusal is of a value that whoever wrote the request chose."""
+        if failed.status in _OF_THE_REQUEST and further_asked(request):
+            return True
         asked = {"temperature": request.temperature, "max_tokens": request.max_tokens}
         asked |= {later: asked[name] for name, later in _LATER_NAME.items()}
         name = _named(failed, [each for each in asked if each not in self._settled])
         earlier = {later: first for first, later in _LATER_NAME.items()}.get(name, name)
         return bool(name) and asked[name] != _DEFAULTS[earlier]
+
+    def lacks(self, request: ModelRequest) -> str:
+        """Why a request need not be sent: it asks for what the endpoint is known not to have. Else empty."""
+        name = next((each for each in request.further if each in self._lacking), "")
+        return f"{self._endpoint} has no {name}, as it said before" if name else ""
 
     def _leave_out(self, name: str) -> None:
         if name in self._refused:  # by a request that was sent beside this one

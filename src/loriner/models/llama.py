@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import json
 import os
 import secrets
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from loriner.errors import ConfigError, MissingExtra, ModelRefused, ModelUnavailable, PromptRefused
-from loriner.models.base import ModelReply, ModelRequest
+from loriner.models.base import ModelReply, ModelRequest, facts_of, further_asked, sent
 from loriner.models.pull import sha256_of
 
 _HEADER_BYTES = 24
@@ -98,7 +100,7 @@ class LlamaModel:
         given_up = threading.Event()
         try:
             return await asyncio.get_running_loop().run_in_executor(
-                self._pool, self._answer, body, given_up, self._closing
+                self._pool, self._answer, body, given_up, self._closing, further_asked(request)
             )
         finally:
             given_up.set()
@@ -115,7 +117,11 @@ class LlamaModel:
         self._server = None
 
     def _answer(
-        self, body: dict[str, Any], given_up: threading.Event, closing: threading.Event
+        self,
+        body: dict[str, Any],
+        given_up: threading.Event,
+        closing: threading.Event,
+        asked: Sequence[str],
     ) -> ModelReply:
         server = self._loaded()
         reply = _Reply()
@@ -127,9 +133,13 @@ class LlamaModel:
 
         try:
             server.handle_chat_completions(body, take)
-        except RuntimeError as error:
+        except (RuntimeError, ValueError) as error:
+            if asked:
+                raise PromptRefused(
+                    f"{self._name} was asked for {', '.join(asked)}, and refused: {error}"
+                ) from error
             raise ModelUnavailable(f"{self._name} failed inside llama.cpp: {error}") from error
-        return reply.finished(self._name, time.perf_counter() - started)
+        return reply.finished(self._name, time.perf_counter() - started, asked)
 
     def _loaded(self) -> Any:
         """The native server, loaded by whichever thread comes first."""
@@ -174,6 +184,8 @@ class _Reply:
         self._finish_reason = ""
         self._usage: dict[str, Any] = {}
         self._error: dict[str, Any] = {}
+        self._calls: dict[int, dict[str, str]] = {}
+        self._logprobs: list[Any] = []
 
     def add(self, chunk: dict[str, Any]) -> None:
         self._error = chunk.get("error") or self._error
@@ -181,8 +193,20 @@ class _Reply:
         for choice in chunk.get("choices", ()):
             self._pieces.append(choice["delta"].get("content") or "")
             self._finish_reason = choice["finish_reason"] or self._finish_reason
+            self._logprobs += (choice.get("logprobs") or {}).get("content") or ()
+            for piece in choice["delta"].get("tool_calls") or ():
+                self._add_call(piece)
 
-    def finished(self, name: str, seconds: float) -> ModelReply:
+    def _add_call(self, piece: dict[str, Any]) -> None:
+        """A call of a tool comes in pieces: its id and name once, its arguments bit by bit."""
+        call = self._calls.setdefault(piece["index"], {"id": "", "name": "", "arguments": ""})
+        call["id"] = piece.get("id") or call["id"]
+        function = piece.get("function") or {}
+        call["name"] = function.get("name") or call["name"]
+        call["arguments"] += function.get("arguments") or ""
+
+    def finished(self, name: str, seconds: float, asked: Sequence[str]) -> ModelReply:
+        """The reply; `asked` are the things beyond a text that it was to bring."""
         if self._error.get("type") == "exceed_context_size_error":
             raise PromptRefused(
                 f"the prompt has {self._error['n_prompt_tokens']} tokens, and {name} has a context of "
@@ -190,6 +214,8 @@ class _Reply:
             )
         if self._error:
             message = f"{name} did not answer: {self._error.get('message', self._error)}"
+            if asked and self._error.get("code", 500) in (400, 500, 501):
+                raise PromptRefused(f"{message} (asked for {', '.join(asked)})")
             raise (ModelRefused if self._error.get("code", 500) < 500 else ModelUnavailable)(message)
         return ModelReply(
             text="".join(self._pieces),
@@ -199,7 +225,16 @@ class _Reply:
             usd=0.0,
             seconds=seconds,
             usage=self._usage,
+            further=self._further(),
         )
+
+    def _further(self) -> dict[str, Any]:
+        further: dict[str, Any] = {}
+        if self._calls:
+            further["tool_calls"] = [self._calls[index] for index in sorted(self._calls)]
+        if self._logprobs:
+            further["logprobs"] = self._logprobs
+        return further
 
 
 def idle_cores() -> int:
@@ -222,15 +257,16 @@ def check_gguf(path: Path) -> None:
 
 def _body(request: ModelRequest) -> dict[str, Any]:
     try:
-        "".join([*request.stop, *(message.content for message in request.messages)]).encode()
+        json.dumps([request.stop, facts_of(request)], ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise PromptRefused(f"the prompt is not valid Unicode: {error}") from error
     return {
-        "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+        "messages": [sent(each) for each in request.messages],
         "temperature": request.temperature,
         "max_tokens": request.max_tokens,
         "stop": list(request.stop),
         "seed": request.seed,
+        **request.further,
         "stream": True,
         "stream_options": {"include_usage": True},
     }

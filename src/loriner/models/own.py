@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from loriner.errors import ConfigError, LorinerError, ModelRefused
-from loriner.models.base import Model, ModelReply, ModelRequest
+from loriner.errors import ConfigError, LorinerError, ModelRefused, PromptRefused
+from loriner.models.base import Model, ModelReply, ModelRequest, further_asked, sent
 from loriner.models.tokens import about, prompt_about
 
 
@@ -32,6 +32,7 @@ class OwnModel:
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """The reply. What the function raises is a refusal of this request, unless it is an error of ours."""
+        self._require(request)
         first, further = self._arguments(request)
         try:
             if inspect.iscoroutinefunction(self._function):
@@ -52,6 +53,14 @@ class OwnModel:
             counted=False,
         )
 
+    def _require(self, request: ModelRequest) -> None:
+        """Raises `PromptRefused` where a request asks for what the function does not take."""
+        asked = [name for name in request.further if name not in self._taken]
+        if not self._chat:
+            asked += [kind for kind in further_asked(request) if kind not in request.further]
+        if asked:
+            raise PromptRefused(f"{self._name} does not take {', '.join(asked)}: it is a function of texts")
+
     def _arguments(self, request: ModelRequest) -> tuple[Any, dict[str, Any]]:
         system = next((each.content for each in request.messages if each.role == "system"), None)
         known = {
@@ -60,10 +69,11 @@ class OwnModel:
             "stop": list(request.stop) or None,
             "seed": request.seed,
             "system": system,
+            **request.further,
         }
         apart = not self._chat and "system" in self._taken
         messages = [each for each in request.messages if not (apart and each.role == "system")]
-        first: Any = [{"role": each.role, "content": each.content} for each in messages]
+        first: Any = [sent(each) for each in messages]
         if not self._chat:
             first = "\n\n".join(each.content for each in messages)
         return first, {name: known[name] for name in known if name in self._taken}

@@ -12,14 +12,14 @@ from loriner.records import Call
 _SHOWN_CHARS = 160
 
 
-class Record:
+class RecordedCalls:
     """The model calls of a run by what was asked. Of equal requests the first reply stands."""
 
     def __init__(self, run_id: str, calls: Iterable[Call]) -> None:
         self.run_id = run_id
         self._calls: dict[str, Call] = {}
         for call in calls:
-            if call.kind == "model":
+            if call.kind in ("model", "judge"):
                 self._calls.setdefault(key_of("", request_of(call.request)), call)
 
     def find(self, request: ModelRequest) -> Call | None:
@@ -30,7 +30,7 @@ class Record:
 class RecordedModel:
     """A model of a replayed run. Its replies count as cached: they cost and take nothing."""
 
-    def __init__(self, name: str, record: Record) -> None:
+    def __init__(self, name: str, record: RecordedCalls) -> None:
         self._name = name
         self._record = record
 
@@ -57,6 +57,7 @@ class RecordedModel:
             completion_tokens=call.completion_tokens,
             usd=0.0,
             cached=True,
+            further=call.further,
         )
 
     async def close(self) -> None:

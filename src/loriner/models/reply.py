@@ -65,6 +65,8 @@ class Completed:
     counted: bool = True
     """Whether the endpoint counted these tokens; else they are estimates."""
     usage: Mapping[str, Any] = field(default_factory=dict)
+    further: Mapping[str, Any] = field(default_factory=dict)
+    """What came beside the text, as `ModelReply.further`."""
 
 
 Attempt = Completed | Failed
@@ -90,7 +92,7 @@ def read_reply(payload: bytes) -> Attempt:
         choice = body["choices"][0]
         if choice.get("finish_reason") == "error" or choice.get("error"):
             return _failed_inside(choice, usage)
-        text = _text_of(choice)
+        text, further = _text_of(choice), further_of(choice)
     except (KeyError, IndexError, TypeError, AttributeError):
         return Failed(200, f"the reply is no chat completion: {_shown(payload)}", usage=usage)
     prompt_tokens, completion_tokens = counts(usage)
@@ -100,7 +102,29 @@ def read_reply(payload: bytes) -> Attempt:
         prompt_tokens=prompt_tokens,
         completion_tokens=completion_tokens,
         usage=usage,
+        further=further,
     )
+
+
+def further_of(choice: Mapping[str, Any]) -> dict[str, Any]:
+    """What a choice brings beside its text. Raises as an endpoint's nonsense does."""
+    further: dict[str, Any] = {}
+    calls = (choice.get("message") or {}).get("tool_calls")
+    if calls:
+        further["tool_calls"] = [_tool_call(each) for each in calls]
+    if tokens := (choice.get("logprobs") or {}).get("content"):
+        further["logprobs"] = list(tokens)
+    return further
+
+
+def _tool_call(given: Mapping[str, Any]) -> dict[str, str]:
+    function = given["function"]
+    arguments = function.get("arguments") or "{}"
+    return {
+        "id": str(given.get("id") or ""),
+        "name": str(function["name"]),
+        "arguments": arguments if isinstance(arguments, str) else json.dumps(arguments),
+    }
 
 
 def read_refusal(status: int, payload: bytes, wait_s: float | None = None) -> Failed:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from loriner.errors import ConfigError, ModelUnavailable
-from loriner.models.base import ModelReply, ModelRequest
+from loriner.errors import ConfigError, ModelUnavailable, PromptRefused
+from loriner.models.base import ModelReply, ModelRequest, further_asked
 
 Script = Callable[[ModelRequest], str]
 
@@ -22,6 +22,8 @@ class ScriptedModel:
         return self._name
 
     async def complete(self, request: ModelRequest) -> ModelReply:
+        if asked := further_asked(request):
+            raise PromptRefused(f"{self._name} writes texts: it has no {', '.join(asked)}")
         text = self._script(request)
         return ModelReply(
             text=text,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 from loriner.models.base import ModelRequest
@@ -12,6 +13,8 @@ LEAST_BYTES_PER_TOKEN = 3.0
 """Of nearly any text, roughly: one token a character in scripts that UTF-8 writes with three bytes."""
 ASSUMED_REPLY = 64
 """Tokens of a reply where none is known."""
+_BYTES_OF_A_PART = 6_000
+"""What an image or a file is taken for: some 2,000 tokens, more than most images are billed at."""
 _OF_A_MESSAGE = 8
 """What a chat template adds to each message, and a little more."""
 
@@ -32,8 +35,12 @@ def prompt_about(request: ModelRequest) -> int:
 
 
 def prompt_bytes(request: ModelRequest) -> int:
-    """Bytes of all messages."""
-    return sum(len(each.content.encode("utf-8", "replace")) for each in request.messages)
+    """Bytes of all messages, and of what else the model reads: tools, schemas, and parts that are no text."""
+    texts = sum(len(each.content.encode("utf-8", "replace")) for each in request.messages)
+    calls = [call for each in request.messages for call in each.tool_calls]
+    beside = len(json.dumps([dict(request.further), calls])) if request.further or calls else 0
+    n_parts: int = sum(part.get("type") != "text" for each in request.messages for part in each.parts)
+    return texts + beside + n_parts * _BYTES_OF_A_PART
 
 
 def most(request: ModelRequest) -> tuple[int, int]:

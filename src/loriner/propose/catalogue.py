@@ -13,10 +13,11 @@ from itertools import islice
 from loriner.errors import EditError
 from loriner.harness.edits import revise
 from loriner.harness.rewrite import make_edits
+from loriner.propose.catalogue_entry import CatalogueEntry
+from loriner.propose.catalogue_list import ENTRIES
+from loriner.propose.fact_finding import facts_of
+from loriner.propose.facts import Facts
 from loriner.propose.proposer import Completion, Proposer
-from loriner.propose.revisions import ENTRIES
-from loriner.propose.revisions.entry import Entry, Facts
-from loriner.propose.revisions.reading import facts_of
 from loriner.records import Context, Harness, PastRevision
 
 
@@ -35,7 +36,7 @@ def completion(context: Context, index: int) -> str:
     return next(islice(texts, index, None), "Nothing in the catalogue is left to try on this program.\n")
 
 
-def offered(context: Context) -> Iterator[tuple[Entry, str]]:
+def offered(context: Context) -> Iterator[tuple[CatalogueEntry, str]]:
     """Every entry that makes a candidate of the context's program, with its completion, the best first."""
     facts = facts_of(context)
     for entry in ranked(context, facts):
@@ -43,7 +44,7 @@ def offered(context: Context) -> Iterator[tuple[Entry, str]]:
             yield entry, text
 
 
-def _written(harness: Harness, entry: Entry, facts: Facts) -> str | None:
+def _written(harness: Harness, entry: CatalogueEntry, facts: Facts) -> str | None:
     """The completion that makes a candidate of the harness by the entry, or None where there is none."""
     try:
         revised = entry.rewrite(harness.source, facts)
@@ -56,10 +57,10 @@ def _written(harness: Harness, entry: Entry, facts: Facts) -> str | None:
     return text
 
 
-def ranked(context: Context, facts: Facts) -> list[Entry]:
+def ranked(context: Context, facts: Facts) -> list[CatalogueEntry]:
     """The entries, the most promising first; what this episode tried comes last."""
 
-    def rank(numbered: tuple[int, Entry]) -> tuple[int, float, int]:
+    def rank(numbered: tuple[int, CatalogueEntry]) -> tuple[int, float, int]:
         order, entry = numbered
         return (sum(_names(past, entry) for past in context.history), -entry.worth(facts), order)
 
@@ -67,6 +68,6 @@ def ranked(context: Context, facts: Facts) -> list[Entry]:
     return [entry for _, entry in sorted(enumerate(granted), key=rank)]
 
 
-def _names(past: PastRevision, entry: Entry) -> bool:
+def _names(past: PastRevision, entry: CatalogueEntry) -> bool:
     """Whether an earlier attempt was this entry: its note begins with the name."""
     return past.summary.startswith(f"{entry.title}.")

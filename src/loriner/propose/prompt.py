@@ -14,8 +14,8 @@ from importlib.resources import files
 
 from loriner.errors import ConfigError
 from loriner.models.base import Message
-from loriner.propose.room import Count, Levels, Room, Slot
-from loriner.propose.unlike import distance, farthest_first, words
+from loriner.propose.prompt_budget import Count, Levels, PromptBudget, Slot
+from loriner.propose.spread_order import distance, farthest_first, words
 from loriner.propose.wording import (
     BRIEF,
     CALLS,
@@ -104,7 +104,7 @@ def messages(
         ConfigError: program and format alone exceed the budget.
     """
     layout = _Layout(context, shown or Shown(), budget, limits)
-    room = Room(budget - _tokens(layout.messages({}), count), layout.piece, count)
+    room = PromptBudget(budget - _tokens(layout.messages({}), count), layout.piece, count)
     for band in layout.bands():
         if not layout.fill(room, band):
             break
@@ -188,7 +188,7 @@ class _Layout:
         yield _band(passing[:_PASSING], CALLS)
         yield _band(passing[: 2 * _PASSING], WHOLE)
 
-    def fill(self, room: Room, band: _Band) -> bool:
+    def fill(self, room: PromptBudget, band: _Band) -> bool:
         """Offers room to the band; False where what comes after is not to have any."""
         found = [room.offer(slot, *levels) for slot, levels in band.steps]
         return all(found) or not band.needed

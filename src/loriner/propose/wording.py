@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from loriner.models.base import text_of
 from loriner.records import Call, FeedbackTrial, PastRevision, Status
 from loriner.runtime.text import defuse
 
@@ -69,8 +70,9 @@ def trial_text(
     if targets and most.evidence and each.evidence:
         lines.append(f"diagnosis: {cut(each.evidence, most.evidence)}")
     if most.calls:
-        models = sum(call.kind == "model" for call in trial.calls)
-        lines.append(f"model calls: {models}, tool calls: {len(trial.calls) - models}")
+        calls = trial.program_calls
+        models = sum(call.kind == "model" for call in calls)
+        lines.append(f"model calls: {models}, tool calls: {len(calls) - models}")
         lines += _calls(each, most, asked_before)
     if most.printed and trial.stdout:
         lines.append(f"printed: {tail(trial.stdout, most.printed)}")
@@ -83,7 +85,7 @@ def asked_in(each: FeedbackTrial) -> list[str]:
     """What the calls of a trial were asked, one after the other, with `[the question]` for the question."""
     known = {"[the question]": each.question.strip()}
     asked: list[str] = []
-    for number, call in enumerate(each.trial.calls, 1):
+    for number, call in enumerate(each.trial.program_calls, 1):
         asked.append(_named(_request(call), known))
         known[f"[the reply of call {number}]"] = call.reply.strip()
     return asked
@@ -98,7 +100,7 @@ def _verdict(each: FeedbackTrial) -> str:
 
 
 def _calls(each: FeedbackTrial, most: Fields, asked_before: Sequence[str]) -> Iterator[str]:
-    calls = list(zip(each.trial.calls, asked_in(each), strict=True))
+    calls = list(zip(each.trial.program_calls, asked_in(each), strict=True))
     for number, (call, asked) in list(enumerate(calls, 1))[-most.calls :]:
         name = f"call {number} ({call.kind})"
         if most.asked and asked in asked_before:
@@ -121,7 +123,7 @@ def _request(call: Call) -> str:
     asked = call.request.get("messages")
     if not asked:
         return ", ".join(f"{key}={value}" for key, value in call.request.items())
-    texts = [(str(each.get("role", "")), str(each.get("content", ""))) for each in asked]
+    texts = [(str(each.get("role", "")), text_of(each.get("content"))) for each in asked]
     return texts[0][1] if len(texts) == 1 else "\n".join(f"[{role}] {text}" for role, text in texts)
 
 

@@ -46,7 +46,7 @@ class Dot:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class IntervalRow:
     """One interval with its name."""
 
     name: str
@@ -93,7 +93,7 @@ def lines(title: str, series: Sequence[Series], *, x: str, y: str, dots: Sequenc
 
 
 def intervals(
-    title: str, rows: Sequence[Row], *, bounds: tuple[float, float] | None = None, zero: bool = False
+    title: str, rows: Sequence[IntervalRow], *, bounds: tuple[float, float] | None = None, zero: bool = False
 ) -> Markup:
     """Means with their 95 % intervals, one a row, on one scale; `zero` draws the line of no difference."""
     if not rows:
@@ -255,7 +255,7 @@ def _names(series: Sequence[Series], x: float, up: Callable[[float], float]) -> 
     return made
 
 
-def _interval_row(row: Row, y: float, left: float, across: Callable[[float], float]) -> list[Markup]:
+def _interval_row(row: IntervalRow, y: float, left: float, across: Callable[[float], float]) -> list[Markup]:
     each, style = row.interval, row.style % N_STYLES
     return [
         _text(left - 12, y + 4, line(row.name, 30), "name", "end"),

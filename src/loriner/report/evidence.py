@@ -6,10 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from loriner.models.base import text_of
 from loriner.records import Call, Trial
 from loriner.report.charts import Bar, bars
 from loriner.report.facts import SHORT, Episode, Spent
-from loriner.report.page import Figure, Fold, Section, Table, part
+from loriner.report.page import Figure, Fold, PageTable, Section, part
 from loriner.report.text import line, plain
 from loriner.report.versions import versions
 
@@ -55,10 +56,10 @@ def costs(spent: Sequence[Spent], statuses: Mapping[str, int]) -> Section:
             Figure(
                 caption="Model calls by part",
                 chart=bars("Model calls by part", ("calls",), chart),
-                table=Table(caption=caption, columns=columns, rows=rows),
+                table=PageTable(caption=caption, columns=columns, rows=rows),
             ),
         ),
-        tables=(Table(caption="Trials by how they ended", columns=("status", "trials"), rows=trials),)
+        tables=(PageTable(caption="Trials by how they ended", columns=("status", "trials"), rows=trials),)
         if trials
         else (),
     )
@@ -103,7 +104,7 @@ def _transcript(kind: str, trial: Trial) -> Fold:
 def _asked(call: Call) -> str:
     messages = call.request.get("messages")
     if isinstance(messages, list):
-        return "\n\n".join(f"[{each.get('role')}] {each.get('content')}" for each in messages)
+        return "\n\n".join(f"[{each.get('role')}] {text_of(each.get('content'))}" for each in messages)
     return json.dumps(dict(call.request), ensure_ascii=False, default=str)
 
 
@@ -114,7 +115,7 @@ def configuration(config: Mapping[str, Any]) -> Section:
     rows = list(versions())
     return Section(
         title="Configuration and versions",
-        tables=(Table(caption="Made on this machine", columns=("what", "version"), rows=rows),),
+        tables=(PageTable(caption="Made on this machine", columns=("what", "version"), rows=rows),),
         folds=(Fold(title="Settings of the run", body=body),),
     )
 

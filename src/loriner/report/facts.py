@@ -18,6 +18,7 @@ SAMPLING = "sampling"
 """The mode without a search."""
 SEARCH = ("solver, feedback questions", "solver, grade questions")
 AFRESH, TEST, PROPOSER = "solver, grade questions afresh", "solver, test questions", "proposer"
+JUDGE = "judge"
 """What calls were for: those of `SEARCH` and of the proposer are the price of a search."""
 SHORT = 10
 """Characters of a harness id that are shown."""

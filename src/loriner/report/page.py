@@ -22,7 +22,7 @@ _FIGURE = re.compile(r"(?:< )?[+-]?[\d.,]+(?: s| \[[^\]]*\])?\Z|–?\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class PageTable:
     caption: str
     columns: tuple[str, ...]
     rows: Sequence[Sequence[Cell]]
@@ -50,7 +50,7 @@ class Figure:
 
     caption: str
     chart: Markup
-    table: Table
+    table: PageTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class Section:
     text: tuple[str, ...] = ()
     """Paragraphs."""
     figures: tuple[Figure, ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: tuple[PageTable, ...] = ()
     folds: tuple[Fold, ...] = ()
 
     @property

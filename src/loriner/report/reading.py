@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from loriner.events import Attempt, Round, Scores, Standing, Start
@@ -13,6 +13,7 @@ from loriner.harness.structure import compare as compare_structure
 from loriner.records import Call, Rollout, Trial
 from loriner.report.facts import (
     AFRESH,
+    JUDGE,
     PROPOSER,
     SEARCH,
     TEST,
@@ -156,11 +157,13 @@ class _Reading:
 
     def _spent(self) -> tuple[Spent, ...]:
         feedback, grade, test = (_calls(self.trials[purpose]) for purpose in PURPOSES)
+        judged = [pair for pair in (*feedback, *grade, *test) if pair[1].kind == "judge"]
         by_part = {
             SEARCH[0]: [call for _, call in feedback],
             SEARCH[1]: [call for sample, call in grade if not sample],
             AFRESH: [call for sample, call in grade if sample],
             TEST: [call for _, call in test],
+            JUDGE: [replace(call, kind="model") for _, call in judged],
             PROPOSER: [call for each in self.rollouts.values() for call in each.calls],
         }
         return tuple(_spent(part, calls) for part, calls in by_part.items() if calls)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from loriner.events import Standing
-from loriner.report.charts import Bar, Dot, Point, Row, Series, bars, intervals, lines
+from loriner.report.charts import Bar, Dot, IntervalRow, Point, Series, bars, intervals, lines
 from loriner.report.facts import SHORT, Episode
-from loriner.report.page import Cell, Figure, Fold, Section, Table, part
+from loriner.report.page import Cell, Figure, Fold, PageTable, Section, part
 from loriner.report.scores import interval_of
 from loriner.report.text import line
 from loriner.report.verdicts import interval_text, score_text
@@ -18,7 +18,7 @@ def standings(episode: Episode) -> Section:
     """Seed and best on grade and test, with what the luck of choice made of it."""
     programs = (episode.seed, episode.best, episode.candidate, episode.oracle)
     found = [each for each in programs if each is not None]
-    rows: list[Row] = []
+    rows: list[IntervalRow] = []
     table: list[Sequence[Cell]] = []
     for number, each in enumerate(found):
         for what, scores in (
@@ -27,16 +27,16 @@ def standings(episode: Episode) -> Section:
             ("sealed", each.test),
         ):
             if (found_interval := interval_of(scores)) is not None:
-                rows.append(Row(f"{each.name}, {what}", found_interval, number))
+                rows.append(IntervalRow(f"{each.name}, {what}", found_interval, number))
         table.append(_standing(each))
     always = episode.start.constant_scores
     if (constant := interval_of(always)) is not None:
-        rows.append(Row("constant answer, sealed", constant, 5))
+        rows.append(IntervalRow("constant answer, sealed", constant, 5))
         name = f"always “{line(episode.start.constant or '', 40)}”"
         table.append((name, None, None, None, score_text(always), len(always), "0"))
     copied = episode.start.copied_scores
     if (nearest := interval_of(copied)) is not None:
-        rows.append(Row("nearest item's answer, sealed", nearest, 5))
+        rows.append(IntervalRow("nearest item's answer, sealed", nearest, 5))
         name = "the answer of the nearest feedback item"
         table.append((name, None, None, None, score_text(copied), len(copied), "0"))
     columns = (
@@ -61,7 +61,7 @@ def standings(episode: Episode) -> Section:
             Figure(
                 caption=caption,
                 chart=intervals(caption, rows, bounds=(0.0, 1.0)),
-                table=Table(caption="The same figures", columns=columns, rows=table),
+                table=PageTable(caption="The same figures", columns=columns, rows=table),
             ),
         ),
     )
@@ -111,7 +111,7 @@ def by_round(episode: Episode) -> Section:
                 chart=lines(
                     caption, [Series("current program", points)], x="round", y="grade score", dots=dots
                 ),
-                table=Table(caption="The same figures", columns=columns, rows=rows),
+                table=PageTable(caption="The same figures", columns=columns, rows=rows),
             ),
         ),
     )
@@ -161,7 +161,7 @@ def faults(episode: Episode) -> Section:
             Figure(
                 caption=caption,
                 chart=bars(caption, ("seed", "best"), [Bar(name, (old, new)) for name, old, new in pairs]),
-                table=Table(caption="The same figures", columns=("fault", "seed", "best"), rows=pairs),
+                table=PageTable(caption="The same figures", columns=("fault", "seed", "best"), rows=pairs),
             ),
         ),
     )

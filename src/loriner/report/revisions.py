@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from markupsafe import Markup
 
 from loriner.records import Rollout
-from loriner.report.charts import Bar, Row, bars, intervals
+from loriner.report.charts import Bar, IntervalRow, bars, intervals
 from loriner.report.diffs import diff
 from loriner.report.facts import SHORT, Candidate, Episode
-from loriner.report.page import Cell, Figure, Fold, Section, Table, part
+from loriner.report.page import Cell, Figure, Fold, PageTable, Section, part
 from loriner.report.scores import interval_of
 from loriner.report.text import line, plain
 from loriner.report.verdicts import difference_text, interval_text
@@ -34,7 +34,7 @@ def tried(episode: Episode) -> Section:
     caption = "Every completion of the proposer"
     return Section(
         title="What was tried",
-        tables=(Table(caption=caption, columns=columns, rows=rows),) if rows else (),
+        tables=(PageTable(caption=caption, columns=columns, rows=rows),) if rows else (),
     )
 
 
@@ -105,7 +105,7 @@ def structure(candidates: Sequence[Candidate]) -> Section:
     if not made:
         return Section(title="Structure of revisions")
     rows: list[Sequence[Cell]] = []
-    chart: list[Row] = []
+    chart: list[IntervalRow] = []
     for number, label in enumerate(("deeper", "broader", "both", "neither")):
         of_label = [each for each in made if each.growth == label]
         effects = [each.effect.difference.mean for each in of_label if each.effect]
@@ -113,7 +113,7 @@ def structure(candidates: Sequence[Candidate]) -> Section:
         mean = sum(effects) / len(effects) if effects else None
         share = interval_of({str(n): each for n, each in enumerate(better)})
         if share:
-            chart.append(Row(f"{label} ({len(better)})", share, number))
+            chart.append(IntervalRow(f"{label} ({len(better)})", share, number))
         rows.append(
             (
                 label,
@@ -135,7 +135,7 @@ def structure(candidates: Sequence[Candidate]) -> Section:
             Figure(
                 caption=caption,
                 chart=intervals(caption, chart, bounds=(0.0, 1.0)),
-                table=Table(caption="The same figures", columns=columns, rows=rows),
+                table=PageTable(caption="The same figures", columns=columns, rows=rows),
             ),
         ),
         folds=(Fold(title="Each revision", body=_shapes(made)),),
@@ -154,7 +154,9 @@ def _shapes(made: Sequence[Candidate]) -> Markup:
         for each in made
     ]
     columns = ("round", "revision", *(name.removeprefix("n_").replace("_", " ") for name in names), "effect")
-    return part("table_alone.html", each=Table(caption="Change of each count", columns=columns, rows=rows))
+    return part(
+        "table_alone.html", each=PageTable(caption="Change of each count", columns=columns, rows=rows)
+    )
 
 
 def invalid(candidates: Sequence[Candidate], refused: Sequence[Rollout] = ()) -> Section:
@@ -176,7 +178,7 @@ def invalid(candidates: Sequence[Candidate], refused: Sequence[Rollout] = ()) ->
             Figure(
                 caption=caption,
                 chart=bars(caption, ("completions",), [Bar(code, (n,)) for code, n in counts]),
-                table=Table(
+                table=PageTable(
                     caption="The same figures", columns=("code", "completions", "one message"), rows=rows
                 ),
             ),

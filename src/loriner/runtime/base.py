@@ -66,8 +66,10 @@ class Program:
 class Services(Protocol):
     """What the host does for one run. Each method raises only what it documents."""
 
-    async def model(self, request: Mapping[str, Any]) -> list[str]:
-        """Replies to one model call: `messages` (role, content), `temperature`, `max_tokens`, `stop`, `n`.
+    async def model(self, request: Mapping[str, Any]) -> list[Any]:
+        """Replies to one model call: `messages` (role, content), `temperature`, `max_tokens`, `stop`, `n` and
+        `further`, what is asked beyond texts, if anything is. Then each is an object with `text` and, if they
+        came, `tool_calls` and `logprobs`; else each is a text.
 
         Raises:
             CallRefused: the budget of this run is spent, or the arguments are wrong: raised in the program.

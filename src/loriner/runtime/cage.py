@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from loriner import rulesets
+from loriner import landlock_rules
 from loriner.runtime import landlock, seccomp
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ class Cage:
         self._inherited_gaps: list[str] = []
         self._parent_death = ctypes.c_int()
         self._parent_death_pointer = ctypes.pointer(self._parent_death)
-        known = rulesets.abi(self._libc)
+        known = landlock_rules.abi(self._libc)
         self.abi = known if abi_limit is None else min(known, abi_limit)
         """The version of Landlock in use."""
         self.missing: dict[str, str] = {}
@@ -133,7 +133,7 @@ class Cage:
             for what, soft, hard in _rows((-1, 0, 0, resource.RLIMIT_CORE, *core)):
                 resource.setrlimit(what, (soft, hard))
             with contextlib.suppress(OSError):
-                rulesets.restrict(self._libc, -1)
+                landlock_rules.restrict(self._libc, -1)
 
     def _holds_in_zygote(self, guard: str) -> bool:
         match guard:
@@ -159,7 +159,7 @@ class Cage:
             for what, soft, hard in _rows(limits):
                 resource.setrlimit(what, (soft, hard))
         if self._ruleset is not None:
-            rulesets.restrict(self._libc, self._ruleset)
+            landlock_rules.restrict(self._libc, self._ruleset)
         os.closerange(_CHANNEL + 1, 2**16)
         if self._filter is not None:
             self._filter.load(self._libc)

@@ -70,7 +70,7 @@ class Desk:
             return wire.encode({"id": frame["id"], "refused": str(refusal), "reason": refusal.kind})
         return wire.encode({"id": frame["id"], "value": value})
 
-    async def _model(self, frame: Frame) -> list[str]:
+    async def _model(self, frame: Frame) -> list[Any]:
         services, limits = self._services(), self._limits
         if self._n_calls > limits.n_calls:
             raise CallRefused(f"this run may ask for {limits.n_calls} model replies, and has")
@@ -81,7 +81,10 @@ class Desk:
                 f"it has asked for {self._n_tokens}, and now for {n_tokens}"
             )
         self._n_tokens += n_tokens
-        return await services.model({key: value for key, value in frame.items() if key not in ("kind", "id")})
+        asked = {key: value for key, value in frame.items() if key not in ("kind", "id")}
+        if not asked["further"]:
+            del asked["further"]
+        return await services.model(asked)
 
     async def _tool(self, frame: Frame) -> Any:
         services, name, arguments = self._services(), frame["name"], frame["arguments"]

@@ -84,6 +84,26 @@ def _value(reply: Frame) -> Any:
     raise kind(reply["refused"])
 
 
+class Reply(str):
+    """The text of a reply, and what came beside it."""
+
+    __module__ = "builtins"
+
+    logprobs: list[Any]
+    """The tokens, each a dict of `token`, `logprob` and `top_logprobs`; empty where none were asked for."""
+    tool_calls: list[dict[str, str]]
+    """What the model wants called: dicts of `id`, `name` and `arguments`, which is JSON text."""
+
+
+def _reply(value: Any) -> str:
+    """A reply as the host gives it: a text, or an object of what came."""
+    if isinstance(value, str):
+        return value
+    reply = Reply(value["text"])
+    reply.logprobs, reply.tool_calls = value.get("logprobs", []), value.get("tool_calls", [])
+    return reply
+
+
 class Model:
     """The solver as a harness sees it: `model(prompt)`, `model.chat(messages)`, `model.batch(prompts)`."""
 
@@ -94,8 +114,8 @@ class Model:
         """The reply to `prompt`: text, or a list of texts for n > 1."""
         return self.chat(_messages(prompt, system), **parameters)
 
-    def chat(self, messages: Sequence[dict[str, str]], **parameters: Any) -> Any:
-        """The reply to a conversation of {"role", "content"} messages."""
+    def chat(self, messages: Sequence[dict[str, Any]], **parameters: Any) -> Any:
+        """The reply to a conversation of {"role", "content"}; a content is text or a list of parts."""
         return self._ask([_request(messages, **parameters)])[0]
 
     def batch(self, prompts: Sequence[str], *, system: str | None = None, **parameters: Any) -> list[Any]:
@@ -105,7 +125,7 @@ class Model:
         return self._ask([_request(_messages(each, system), **parameters) for each in prompts])
 
     def _ask(self, requests: list[Frame]) -> list[Any]:
-        answers = self._line.ask(requests)
+        answers = [list(map(_reply, each)) for each in self._line.ask(requests)]
         return [
             texts[0] if request["n"] == 1 else texts for request, texts in zip(requests, answers, strict=True)
         ]
@@ -121,31 +141,84 @@ def _messages(prompt: str, system: str | None) -> list[dict[str, str]]:
     return [*first, {"role": "user", "content": prompt}]
 
 
-def _request(messages: Sequence[dict[str, str]], **parameters: Any) -> Frame:
+_FURTHER = ("response_format", "grammar", "logprobs", "tools", "tool_choice")
+"""What a call may ask beyond texts; a model that has it not refuses the call."""
+
+
+def _request(messages: Sequence[dict[str, Any]], **parameters: Any) -> Frame:
     known: Frame = {"temperature": 0.0, "max_tokens": 512, "stop": None, "n": 1}
-    for name in parameters.keys() - known.keys():
-        raise TypeError(f"the model has no argument {name!r}; it takes system, {', '.join(known)}")
+    for name in parameters.keys() - known.keys() - set(_FURTHER):
+        names = ", ".join([*known, *_FURTHER])
+        raise TypeError(f"the model has no argument {name!r}; it takes system, {names}")
+    further = _further({name: parameters.pop(name) for name in _FURTHER if name in parameters})
     known |= parameters
     _check_messages(messages)
     _check_parameters(known)
     stop = known["stop"]
     known["stop"] = [] if stop is None else [stop] if isinstance(stop, str) else list(stop)
-    return {"kind": "call", "messages": list(messages), **known}
+    return {"kind": "call", "messages": list(map(_sent, messages)), **known, "further": further}
+
+
+def _further(given: Frame) -> Frame:
+    """What is asked beyond texts, as endpoints have it; what is None is not asked."""
+    asked = {name: value for name, value in given.items() if value is not None}
+    if "logprobs" in asked:
+        n = asked["logprobs"]
+        if type(n) is not int or not 0 <= n <= 20:
+            raise ValueError(f"logprobs must be an integer from 0 to 20, not {n!r:.40}")
+        asked |= {"logprobs": True, "top_logprobs": n}
+    for name, value in asked.items():
+        if not wire.further({name: value}):
+            raise ValueError(f"{name} has the wrong form: {value!r:.80}")
+    return asked
+
+
+def _sent(message: dict[str, Any]) -> dict[str, Any]:
+    """The message as the host takes it: an assistant that only calls tools has said nothing."""
+    calls = [_sent_call(each) for each in message.get("tool_calls") or ()]
+    return {**message, "content": message["content"] or "", **({"tool_calls": calls} if calls else {})}
+
+
+def _sent_call(call: dict[str, Any]) -> dict[str, Any]:
+    """A call of a tool as endpoints have it, from the form that replies have it in."""
+    if "function" in call:
+        return call
+    function = {"name": call["name"], "arguments": call["arguments"]}
+    return {"id": call["id"], "type": "function", "function": function}
 
 
 def _check_messages(messages: Any) -> None:
     if not isinstance(messages, list | tuple) or not messages:
         raise TypeError("model.chat(messages) takes a list of {'role': ..., 'content': ...}")
     for message in messages:
-        if not isinstance(message, dict) or message.keys() != {"role", "content"}:
-            raise TypeError(f"a message is {{'role': ..., 'content': ...}}, not {message!r:.100}")
-        if not isinstance(message["content"], str):
-            raise TypeError(f"a message's content must be text, not {type(message['content']).__name__}")
-        if message["role"] not in ("system", "user", "assistant"):
-            raise ValueError(f"a message's role is system, user or assistant, not {message['role']!r:.40}")
-    n_bytes = sum(len(message["content"].encode("utf-8", "replace")) + 9 for message in messages)
+        _check_message(message)
+    n_bytes = sum(wire.text_bytes(_sent(message)) + 4 for message in messages)
     if n_bytes > wire.PROMPT_BYTES or len(messages) > 256:
         raise TooLarge(f"the prompt has {n_bytes} bytes; at most {wire.PROMPT_BYTES} are sent")
+
+
+_MESSAGE_KEYS = {"role", "content", "tool_calls", "tool_call_id"}
+
+
+def _check_message(message: Any) -> None:
+    if not isinstance(message, dict) or not {"role", "content"} <= message.keys() <= _MESSAGE_KEYS:
+        raise TypeError(f"a message is {{'role': ..., 'content': ...}}, not {message!r:.100}")
+    content = message["content"]
+    if content is None and message.get("tool_calls"):
+        content = ""
+    if not isinstance(content, str | list):
+        raise TypeError(f"a message's content must be text or a list of parts, not {type(content).__name__}")
+    for part in content if isinstance(content, list) else ():
+        if not wire.part(part):
+            raise ValueError(
+                "a part is {'type': 'text', 'text': ...}, or an image_url, input_audio or file that holds "
+                f"its data itself (an image's url begins with data:), not {part!r:.100}"
+            )
+    if message["role"] not in wire.ROLES or (message["role"] == "tool" and not message.get("tool_call_id")):
+        raise ValueError(
+            "a message's role is system, user, assistant, or tool with a tool_call_id, not "
+            f"{message['role']!r:.40}"
+        )
 
 
 def _check_parameters(given: Frame) -> None:

@@ -68,7 +68,7 @@ ATTEMPTS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ProbeRow:
     """One act and what came of it."""
 
     name: str
@@ -78,14 +78,14 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class SandboxReport:
     """The sandbox of this machine."""
 
     level: int
     name: str
     system: str
     landlock_abi: int
-    rows: tuple[Row, ...]
+    rows: tuple[ProbeRow, ...]
     notes: tuple[str, ...]
     """Why each stronger isolation is not in force."""
 
@@ -93,7 +93,7 @@ class Report:
         return asdict(self)
 
 
-async def probe(runtime: LocalRuntime, attempts: Mapping[str, str] = ATTEMPTS) -> Report:
+async def probe(runtime: LocalRuntime, attempts: Mapping[str, str] = ATTEMPTS) -> SandboxReport:
     """What programs can do under a started runtime, each attempt tried at once in a child of its own."""
     with tempfile.TemporaryDirectory() as folder, _targets(Path(folder)) as given:
         tried = [_try(runtime, name, body, given) for name, body in attempts.items()]
@@ -103,7 +103,7 @@ async def probe(runtime: LocalRuntime, attempts: Mapping[str, str] = ATTEMPTS) -
     )
     level = runtime.level
     fixed = tuple(_with_fix(row, level, runtime.notes) for row in rows)
-    return Report(level, NAMES[level], system, runtime.abi, fixed, runtime.notes)
+    return SandboxReport(level, NAMES[level], system, runtime.abi, fixed, runtime.notes)
 
 
 @contextlib.contextmanager
@@ -147,13 +147,13 @@ class _NoServices:
         raise AssertionError("no probe runs code")
 
 
-async def _try(runtime: Runtime, name: str, body: str, given: Mapping[str, Any]) -> Row:
+async def _try(runtime: Runtime, name: str, body: str, given: Mapping[str, Any]) -> ProbeRow:
     source = _FRAME + "".join(f"    {line}\n" for line in body.splitlines())
     verdict = await runtime.run(Program(source=source, question=json.dumps(given)), _NoServices(), LIMITS)
     if name == "a process that stays":
         return await _row_of_stayer(name, verdict)
     state, reason = _read(verdict)
-    return Row(name, state, reason)
+    return ProbeRow(name, state, reason)
 
 
 def _read(verdict: Verdict) -> tuple[State, str]:
@@ -174,17 +174,17 @@ def _read(verdict: Verdict) -> tuple[State, str]:
     return "untested", f"the run ends as {verdict.status}: {verdict.error.strip()[-200:]}"
 
 
-async def _row_of_stayer(name: str, verdict: Verdict) -> Row:
+async def _row_of_stayer(name: str, verdict: Verdict) -> ProbeRow:
     """Whether the process that a program left behind is gone a moment after the run."""
     pid = verdict.answer.removeprefix("open: ")
     if not pid.isdigit():
         state, reason = _read(verdict)
-        return Row(name, state, reason)
+        return ProbeRow(name, state, reason)
     for _ in range(20):
         if not _alive(int(pid)):
-            return Row(name, "blocked", "it was killed with its run")
+            return ProbeRow(name, "blocked", "it was killed with its run")
         await asyncio.sleep(0.05)
-    return Row(name, "OPEN", f"process {pid} still runs after its run ended")
+    return ProbeRow(name, "OPEN", f"process {pid} still runs after its run ended")
 
 
 def _alive(pid: int) -> bool:
@@ -197,9 +197,9 @@ def _alive(pid: int) -> bool:
     return True
 
 
-def _with_fix(row: Row, level: int, notes: tuple[str, ...]) -> Row:
+def _with_fix(row: ProbeRow, level: int, notes: tuple[str, ...]) -> ProbeRow:
     if row.state != "OPEN":
         return row
     needed = 3 if level == 2 else 2
     why = notes[-1] if notes else f"the runtime was started for level {level}"
-    return Row(row.name, row.state, row.reason, f"level {needed} ({NAMES[needed]}) closes it; {why}")
+    return ProbeRow(row.name, row.state, row.reason, f"level {needed} ({NAMES[needed]}) closes it; {why}")

@@ -15,7 +15,7 @@ from loriner.runtime.admission import Memory, Slots
 from loriner.runtime.base import Limits, Program, Services, Verdict
 from loriner.runtime.calls import Desk, Job
 from loriner.runtime.levels import BOXED, LEVELS, NEEDED, Isolation, missing_for_box, plan_for
-from loriner.runtime.pool import Plan, Pool, Zygote
+from loriner.runtime.pool import Pool, Zygote, ZygotePlan
 from loriner.runtime.session import Session
 from loriner.runtime.verdict import decide
 
@@ -44,7 +44,7 @@ class Trials:
     n_forks: int = 2000
     overloaded: Callable[[], bool] = overloaded
 
-    def plan(self, isolation: str) -> Plan:
+    def plan(self, isolation: str) -> ZygotePlan:
         changes = {"omitted": self.omitted, "abi_limit": self.abi_limit, "n_forks": self.n_forks}
         return replace(plan_for(isolation), **changes)  # type: ignore[arg-type]
 
@@ -103,7 +103,7 @@ class LocalRuntime:
                 self.notes += (f"isolation {isolation!r} does not work here: {lack}",)
         raise RuntimeUnavailable("; ".join(self.notes))
 
-    async def _start(self, isolation: str, plan: Plan, level: int) -> None:
+    async def _start(self, isolation: str, plan: ZygotePlan, level: int) -> None:
         """Starts zygotes and runs an empty program, which tests the cage."""
         self._pool = Pool(plan, min(n_cores(), 8))
         missing = (zygote := await self._pool.start()).missing

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from loriner import rulesets
+from loriner import landlock_rules
 from loriner.runtime import libraries
 
 _N_FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
@@ -30,14 +30,14 @@ TIME_ZONES = ("/usr/share/zoneinfo", "/usr/lib/zoneinfo", "/usr/share/lib/zonein
 
 
 def build(libc: ctypes.CDLL, version: int) -> int:
-    """A descriptor of the rules, for `rulesets.restrict`. Raises OSError."""
+    """A descriptor of the rules, for `landlock_rules.restrict`. Raises OSError."""
     files = (1 << _N_FILE_RIGHTS[min(version, 5)]) - 1
     net, scoped = _TCP_RIGHTS if version >= 4 else 0, _SCOPES if version >= 6 else 0
-    ruleset = rulesets.create(libc, version, files, net, scoped)
+    ruleset = landlock_rules.create(libc, version, files, net, scoped)
     for path in (*readable_paths(), *libraries.loaded_by(libraries.MODULES)):
-        rulesets.allow(libc, ruleset, path, rulesets.READ_FILE | rulesets.READ_DIR)
-    device = rulesets.READ_FILE | rulesets.WRITE_FILE | rulesets.TRUNCATE
-    rulesets.allow(libc, ruleset, Path(os.devnull), files & device)
+        landlock_rules.allow(libc, ruleset, path, landlock_rules.READ_FILE | landlock_rules.READ_DIR)
+    device = landlock_rules.READ_FILE | landlock_rules.WRITE_FILE | landlock_rules.TRUNCATE
+    landlock_rules.allow(libc, ruleset, Path(os.devnull), files & device)
     return ruleset
 
 

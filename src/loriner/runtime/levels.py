@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, Protocol
 
-from loriner import rulesets
+from loriner import landlock_rules
 from loriner.errors import RuntimeUnavailable
 from loriner.runtime.cage import KERNEL_GUARDS, LINUX_GUARDS
 from loriner.runtime.landlock import TIME_ZONES
-from loriner.runtime.pool import Plan, interpreter
+from loriner.runtime.pool import ZygotePlan, interpreter
 
 Isolation = Literal["auto", "none", "process", "kernel", "namespaced"]
 
@@ -24,7 +24,7 @@ NEEDED = 2
 """The level that adapting and training ask for: a model that is paid for scores then writes the programs."""
 
 
-def plan_for(isolation: str) -> Plan:
+def plan_for(isolation: str) -> ZygotePlan:
     """How zygotes are started for an isolation.
 
     Raises:
@@ -37,7 +37,7 @@ def plan_for(isolation: str) -> Plan:
     }
     caged = guards["process"] | KERNEL_GUARDS
     wrapper = _bubblewrap() if isolation == "namespaced" else ()
-    return Plan(guards=guards.get(isolation, caged), wrapper=wrapper)
+    return ZygotePlan(guards=guards.get(isolation, caged), wrapper=wrapper)
 
 
 def _bubblewrap() -> tuple[str, ...]:
@@ -57,7 +57,7 @@ def _interpreter_files() -> Iterator[str]:
     prefixes = {"/usr", os.path.realpath(sys.base_prefix)}
     for folder in sorted({"/lib", "/lib64", *(f"{each}/lib" for each in prefixes), "/usr/lib64"}):
         yield from ("--ro-bind-try", folder, folder)
-    for path in ("/etc/ld.so.cache", interpreter(), runtime, rulesets.__file__, *TIME_ZONES):
+    for path in ("/etc/ld.so.cache", interpreter(), runtime, landlock_rules.__file__, *TIME_ZONES):
         yield from ("--ro-bind-try", path, path)
     for each in sorted(prefixes):
         for packages in Path(each, "lib").glob("python3*/*-packages"):

@@ -34,7 +34,7 @@ zygote.main(int(sys.argv[2]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ZygotePlan:
     """How zygotes are started and what their children are denied."""
 
     guards: frozenset[str]
@@ -138,7 +138,7 @@ class Zygote:
             await self._listener
 
 
-async def start_zygote(plan: Plan) -> Zygote:
+async def start_zygote(plan: ZygotePlan) -> Zygote:
     """A zygote that is ready to fork.
 
     Raises:
@@ -159,7 +159,7 @@ async def start_zygote(plan: Plan) -> Zygote:
     return zygote
 
 
-async def _set_up(plan: Plan, sock: socket.socket) -> Mapping[str, Any] | None:
+async def _set_up(plan: ZygotePlan, sock: socket.socket) -> Mapping[str, Any] | None:
     """What the zygote says of itself once it is ready; None if it ended or took too long."""
     sock.setblocking(False)
     loop = asyncio.get_running_loop()
@@ -178,7 +178,7 @@ def _last_line(errors: IO[bytes]) -> str:
     return lines[-1] if lines else "it said nothing"
 
 
-def _spawn(plan: Plan, control: socket.socket, errors: int) -> subprocess.Popen[bytes]:
+def _spawn(plan: ZygotePlan, control: socket.socket, errors: int) -> subprocess.Popen[bytes]:
     runtime = Path(__file__).parent
     fd = control.fileno()
     command = [*plan.wrapper, interpreter(), "-s", "-S", "-P", "-B", "-c", _BOOT, str(runtime), str(fd)]
@@ -217,7 +217,7 @@ def environment() -> dict[str, str]:
 class Pool:
     """The zygotes of one runtime."""
 
-    def __init__(self, plan: Plan, n_zygotes: int) -> None:
+    def __init__(self, plan: ZygotePlan, n_zygotes: int) -> None:
         self._plan = plan
         self._n_zygotes = n_zygotes
         self._zygotes: list[Zygote] = []

@@ -18,7 +18,7 @@ from loriner.runtime.base import Limits
 from loriner.runtime.calls import Desk, Job
 from loriner.runtime.channel import Channel
 from loriner.runtime.pool import Exit, Zygote, ZygoteDied
-from loriner.runtime.verdict import Ending, cpu_limit_s
+from loriner.runtime.verdict import RunEnding, cpu_limit_s
 from loriner.runtime.wire import Frame
 
 _LAST_MOMENT_S = 2.0
@@ -54,7 +54,7 @@ class Clock:
 
 
 class Session:
-    """A run in progress: a conversation with one child, and its `Ending`."""
+    """A run in progress: a conversation with one child, and its `RunEnding`."""
 
     def __init__(self, job: Job, limits: Limits, desk: Desk, slots: Slots, *, caged: bool) -> None:
         self._job = job
@@ -69,9 +69,9 @@ class Session:
         self._n_pending = 0
         self._resuming = False
         self._failure: BaseException | None = None
-        self.ending = Ending(limits=limits, script=job.question is None, caged=caged)
+        self.ending = RunEnding(limits=limits, script=job.question is None, caged=caged)
 
-    async def run(self, zygote: Zygote) -> Ending:
+    async def run(self, zygote: Zygote) -> RunEnding:
         """How the run ended. The caller has acquired a place, which is given back.
 
         Raises:

@@ -1,4 +1,4 @@
-"""What became of a run, decided from what the host saw: a pure function of an `Ending`.
+"""What became of a run, decided from what the host saw: a pure function of a `RunEnding`.
 
 In this order: our own fault, the host's own kill, a broken stream, the wait status, the child's last frame.
 """
@@ -34,7 +34,7 @@ _CLASSES = {
 
 
 @dataclass(slots=True, kw_only=True)
-class Ending:
+class RunEnding:
     """All that the host saw of one run."""
 
     limits: Limits
@@ -68,7 +68,7 @@ class _Outcome:
     answer: str = ""
 
 
-def decide(ending: Ending) -> Verdict:
+def decide(ending: RunEnding) -> Verdict:
     """The verdict on a run."""
     outcome = _ours(ending) or _killed(ending) or _broken(ending) or _signalled(ending) or _said(ending)
     kept = storable if ending.script else clean  # a program reads on what a script prints
@@ -85,7 +85,7 @@ def decide(ending: Ending) -> Verdict:
     )
 
 
-def _ours(ending: Ending) -> _Outcome | None:
+def _ours(ending: RunEnding) -> _Outcome | None:
     if ending.fault:
         return _Outcome(Status.INFRA_ERROR, "host", ending.fault)
     if ending.exit is None:
@@ -96,7 +96,7 @@ def _ours(ending: Ending) -> _Outcome | None:
     return None
 
 
-def _killed(ending: Ending) -> _Outcome | None:
+def _killed(ending: RunEnding) -> _Outcome | None:
     limits = ending.limits
     match ending.killed:
         case "budget":
@@ -110,11 +110,11 @@ def _killed(ending: Ending) -> _Outcome | None:
     return None
 
 
-def _broken(ending: Ending) -> _Outcome | None:
+def _broken(ending: RunEnding) -> _Outcome | None:
     return _Outcome(Status.PROTOCOL_ERROR, "", ending.violation) if ending.violation else None
 
 
-def _signalled(ending: Ending) -> _Outcome | None:
+def _signalled(ending: RunEnding) -> _Outcome | None:
     assert ending.exit is not None
     number = ending.exit.status & 0x7F
     if not number or (number == signal.SIGKILL and ending.ended):
@@ -140,12 +140,12 @@ def cpu_limit_s(limits: Limits) -> int:
     return max(1, -int(-limits.cpu_s // 1))
 
 
-def _out_of_cpu(ending: Ending) -> bool:
+def _out_of_cpu(ending: RunEnding) -> bool:
     assert ending.exit is not None
     return ending.exit.cpu_s >= _MOST * cpu_limit_s(ending.limits)
 
 
-def _said(ending: Ending) -> _Outcome:
+def _said(ending: RunEnding) -> _Outcome:
     frame = ending.terminal
     if frame is None:
         return _Outcome(Status.NO_ANSWER, "exited", "it ended without an answer")

@@ -161,12 +161,76 @@ def _texts(value: Any) -> bool:
 def _messages(value: Any) -> bool:
     if not isinstance(value, list) or not 0 < len(value) <= 256:
         return False
-    if not all(isinstance(each, dict) and each.keys() == {"role", "content"} for each in value):
+    return all(map(_message, value)) and sum(map(text_bytes, value)) <= PROMPT_BYTES
+
+
+def _message(value: Any) -> bool:
+    """A role and a content, which is text or parts; calls of tools, and which of them a message answers."""
+    if not isinstance(value, dict) or not {"role", "content"} <= value.keys() <= _MESSAGE_KEYS:
         return False
-    texts = [text for each in value for text in each.values()]
+    content, calls = value["content"], value.get("tool_calls", [])
     return (
-        all(map(_text, texts)) and sum(len(text.encode("utf-8", "replace")) for text in texts) <= PROMPT_BYTES
+        value["role"] in ROLES
+        and (_text(content) or (isinstance(content, list) and len(content) > 0 and all(map(part, content))))
+        and isinstance(calls, list)
+        and all(isinstance(each, dict) for each in calls)
+        and _text(value.get("tool_call_id", ""))
     )
+
+
+def part(value: Any) -> bool:
+    """A part of a content: a text, or an image, a sound or a file that the request itself holds. An address
+    would have the server of the model fetch it, which is a way out of the cage.
+    """
+    if not isinstance(value, dict) or not isinstance(kind := value.get("type"), str):
+        return False
+    if kind == "text":
+        return value.keys() == {"type", "text"} and _text(value["text"])
+    held = value.get(kind)
+    if kind not in PARTS or value.keys() != {"type", kind} or not isinstance(held, dict):
+        return False
+    return held.keys() <= _PART_KEYS and all(map(_held, held.values()))
+
+
+def _held(value: Any) -> bool:
+    """Whether it is a text, and no address."""
+    return isinstance(value, str) and (value.startswith("data:") or "://" not in value)
+
+
+def text_bytes(message: Mapping[str, Any]) -> int:
+    """Bytes of a message's role and text; what it holds beside counts for the frame alone."""
+    content = message["content"]
+    texts = [content] if isinstance(content, str) else [each.get("text", "") for each in content]
+    return sum(len(text.encode("utf-8", "replace")) for text in (message["role"], *texts))
+
+
+def further(value: Any) -> bool:
+    """What a call asks beyond texts, each under its name. A tool is a function of the program: those that a
+    server runs itself, such as a search of the web, are ways out of the cage.
+    """
+    known = isinstance(value, dict) and all(
+        name in FURTHER and isinstance(each, FURTHER[name]) for name, each in value.items()
+    )
+    return known and all(map(_function, value.get("tools", ())))
+
+
+def _function(tool: Any) -> bool:
+    return isinstance(tool, dict) and tool.get("type") == "function"
+
+
+ROLES = ("system", "user", "assistant", "tool")
+PARTS = ("image_url", "input_audio", "file")
+FURTHER: Mapping[str, type | tuple[type, ...]] = {
+    "response_format": dict,
+    "grammar": str,
+    "logprobs": bool,
+    "top_logprobs": int,
+    "tools": list,
+    "tool_choice": (str, dict),
+}
+"""What a model may be asked beyond a text, and of what kind each is."""
+_MESSAGE_KEYS = {"role", "content", "tool_calls", "tool_call_id"}
+_PART_KEYS = {"url", "detail", "data", "format", "file_data", "filename"}
 
 
 def _object(value: Any) -> bool:
@@ -193,6 +257,7 @@ FIELDS: Mapping[str, Mapping[str, Callable[[Any], bool]]] = {
         "max_tokens": _count,
         "stop": _texts,
         "n": _count,
+        "further": further,
     },
     "tool": {"id": _count, "name": _text, "arguments": _object},
     "done": {"answer": _optional_text, "type": _text},

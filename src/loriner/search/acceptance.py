@@ -2,7 +2,7 @@
 
 The grade questions are a pool in a fixed order. A round walks through stages: on the first all its
 candidates are scored, on later ones the best so far, at last the leader alone; the current program answers
-the same questions. After each stage `judge` says accept, refuse or more.
+the same questions. After each stage `ruling_on` says accept, refuse or more.
 
 The test is an exact sign-flip test on the paired differences, looked at after each block, with the level
 spent in proportion to the questions of the test asked so far. Sources: Lan and DeMets, Discrete sequential
@@ -80,7 +80,7 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Ruling:
     """What is to be done with the leader of a round."""
 
     state: State
@@ -111,14 +111,14 @@ def schedule(rule: Rule, n_pool: int, *, rounds: int, candidates: int) -> Schedu
     return Schedule(rule, rounds, (*choosing, *_blocks(choosing[-1].end if choosing else 0, n_pool)))
 
 
-def judge(
+def ruling_on(
     plan: Schedule,
     asked: Sequence[Collection[str]],
     before: Mapping[str, float],
     after: Mapping[str, float],
     *,
     confirmation: int,
-) -> Verdict:
+) -> Ruling:
     """What to do with the leader whose scores are `after`, where the current program has `before`.
 
     A leader among several is tested on questions that had no part in choosing it: one test, however many
@@ -140,7 +140,7 @@ def judge(
         )
     if plan.rule != "paired":
         decision = accepts(plan.rule, before, after)
-        return Verdict("accept" if decision.accepted else "refuse", decision.reason, True)
+        return Ruling("accept" if decision.accepted else "refuse", decision.reason, True)
     blocks = [differences_on(before, after, block) for block in asked]
     return _weighed(plan, blocks, confirmation)
 
@@ -150,8 +150,8 @@ def never_accepts(plan: Schedule, *, confirmation: int = 1) -> str:
     if plan.rule != "paired":
         return ""
     blocks = [[1.0] * (stage.end - stage.start) for stage in plan.stages]
-    verdicts = (_weighed(plan, blocks[: n + 1], confirmation) for n in range(len(blocks)))
-    if any(verdict.state == "accept" for verdict in verdicts):
+    rulings = (_weighed(plan, blocks[: n + 1], confirmation) for n in range(len(blocks)))
+    if any(ruling.state == "accept" for ruling in rulings):
         return ""
     n_tested = sum(stage.end - stage.start for stage in plan.tested)
     return (
@@ -193,18 +193,18 @@ def _blocks(start: int, n_pool: int) -> list[Stage]:
     return [Stage(a, b, 1) for a, b in pairwise(ends) if b > a]
 
 
-def _weighed(plan: Schedule, blocks: Sequence[Sequence[float]], confirmation: int) -> Verdict:
+def _weighed(plan: Schedule, blocks: Sequence[Sequence[float]], confirmation: int) -> Ruling:
     n_choosing, left = plan.n_choosing, len(blocks) < len(plan.stages)
     if n_choosing:
         ahead = [d for block in blocks[:n_choosing] for d in block]
         if len(blocks) < n_choosing:
-            return Verdict("more", f"choosing: {seen_in_words(ahead)}", False)
+            return Ruling("more", f"choosing: {seen_in_words(ahead)}", False)
         if sum(ahead) <= 0:
-            return Verdict("refuse", f"refused: the best is not ahead, {seen_in_words(ahead)}", False)
+            return Ruling("refuse", f"refused: the best is not ahead, {seen_in_words(ahead)}", False)
         if len(blocks) == n_choosing:
             state: State = "more" if left else "refuse"
-            return Verdict(state, f"ahead where it was chosen: {seen_in_words(ahead)}", left)
-    return _Test(plan, blocks[n_choosing:], confirmation).verdict(left)
+            return Ruling(state, f"ahead where it was chosen: {seen_in_words(ahead)}", left)
+    return _Test(plan, blocks[n_choosing:], confirmation).ruling(left)
 
 
 @dataclass(slots=True)
@@ -215,7 +215,7 @@ class _Test:
     blocks: Sequence[Sequence[float]]
     confirmation: int
 
-    def verdict(self, left: bool) -> Verdict:
+    def ruling(self, left: bool) -> Ruling:
         law, crossed, observed = self._law()
         reached = _chance(law, crossed, observed)
         differences = [d for block in self.blocks for d in block]
@@ -223,10 +223,10 @@ class _Test:
         allowed = at * self._share(len(self.blocks))
         figures = f"{seen}; p = {reached:.4f}, asked for <= {allowed:.2g} ({self._which()})"
         if observed > 0 and reached <= allowed:
-            return Verdict("accept", f"accepted: {figures}", True)
+            return Ruling("accept", f"accepted: {figures}", True)
         if left and observed > 0:
-            return Verdict("more", f"ahead: {figures}", True)
-        return Verdict("refuse", f"refused: {figures}{_further(law, crossed, observed, at)}", True)
+            return Ruling("more", f"ahead: {figures}", True)
+        return Ruling("refuse", f"refused: {figures}{_further(law, crossed, observed, at)}", True)
 
     def _law(self) -> tuple[dict[int, float], float, int]:
         """The chance of each sum under random signs, of those that crossed no bound after an earlier block;

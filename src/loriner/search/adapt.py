@@ -20,17 +20,18 @@ from loriner.propose.context import brief_of, make_context
 from loriner.propose.proposer import Proposer
 from loriner.records import Context, Evaluation, Failure, FeedbackTrial, Harness, PastRevision, Question
 from loriner.search.allowance import Bill
-from loriner.search.drawing import Drawn, Draws
-from loriner.search.ending import Ending
-from loriner.search.episode import Plan
-from loriner.search.feedback import Windows, failing
-from loriner.search.grading import Grading
+from loriner.search.cap_reserve import for_sealed
+from loriner.search.completions import Completions, Drawn
+from loriner.search.episode_record import EpisodeRecord, past
+from loriner.search.feedback_windows import Windows, failing
+from loriner.search.final_scores import FinalScores
+from loriner.search.grade_trials import GradeTrials
 from loriner.search.history import Adaptation, outcome, tell
-from loriner.search.memory import memorised
-from loriner.search.record import Record, past
-from loriner.search.reserve import for_sealed
+from loriner.search.leak_check import memorised
+from loriner.search.modes import next_parent
+from loriner.search.plan import Plan
 from loriner.search.selection import Selection
-from loriner.search.tree import Tree
+from loriner.search.tree import Node, Tree
 from loriner.store.registry import Registry
 from loriner.tasks.base import Split, Task
 
@@ -66,10 +67,10 @@ class _Episode:
     grade: Sequence[Question] = field(init=False)
     test: Sequence[Question] = field(init=False)
     bill: Bill = field(init=False, default_factory=Bill)
-    record: Record = field(init=False)
+    record: EpisodeRecord = field(init=False)
     windows: Windows = field(init=False)
-    draws: Draws = field(init=False)
-    grading: Grading = field(init=False)
+    draws: Completions = field(init=False)
+    grading: GradeTrials = field(init=False)
     selection: Selection = field(init=False)
     history: list[PastRevision] = field(init=False, default_factory=list)
     tree: Tree = field(init=False)
@@ -88,11 +89,11 @@ class _Episode:
         self.grade = task.questions("grade")[: plan.grade]
         self.test = task.questions("test")[: plan.test] if plan.test else []
         self.tree = Tree.of(self.seed)
-        self.record = Record(task.name, self.proposer.name, self.lab, self.registry)
+        self.record = EpisodeRecord(task.name, self.proposer.name, self.lab, self.registry)
         self.windows = Windows(self.feedback, plan.feedback)
-        self.draws = Draws(self.lab, self.proposer, self._memorised)
+        self.draws = Completions(self.lab, self.proposer, self._memorised)
         graded = partial(self._trials, "grade")
-        self.grading = Grading(self.grade, plan.schedule(len(self.grade)), graded, self._overspent)
+        self.grading = GradeTrials(self.grade, plan.schedule(len(self.grade)), graded, self._overspent)
         self.selection = Selection(self.seed, self.grading, self.record, self.bill, plan.allowance)
 
     async def run(self) -> Adaptation:
@@ -102,9 +103,9 @@ class _Episode:
         await self._end(ending)
         return outcome(self.lab.store, self.lab.run_id)
 
-    async def _ended(self) -> Ending:
+    async def _ended(self) -> FinalScores:
         """The search, walked to its end or to a cap."""
-        ending = Ending(self.task, self.lab, self.record, self.grade, self.test, End(reason="rounds"))
+        ending = FinalScores(self.task, self.lab, self.record, self.grade, self.test, End(reason="rounds"))
         try:
             await self._grade_seed()
             ending.stop = await self._search()
@@ -125,7 +126,7 @@ class _Episode:
         known = self.lab.store.trials(self.lab.run_id, task=self.task.name, purpose="test")
         return Counter(each.harness_id for each in known if each.score is not None)
 
-    def _take_so_far(self, ending: Ending) -> None:
+    def _take_so_far(self, ending: FinalScores) -> None:
         """Lets the grade trials that a cap left of the seed's stand for it; raises where that is none."""
         if self.seed.id in self.grading.known:
             return
@@ -185,15 +186,11 @@ class _Episode:
 
     def _parent(self) -> tuple[Harness, Sequence[PastRevision]]:
         """The program that the next round revises, with the history that its proposer is shown."""
-        match self.plan.revise:
-            case "seed":
-                self.windows.at = 0  # all rounds then share one context
-                return self.seed, ()
-            case "tree":
-                node = self.tree.pick(self._standing)
-                return node.harness, node.history
-            case _:
-                return self.selection.current, self.history
+        if self.plan.revise == "seed":
+            self.windows.at = 0  # all rounds then share one context
+        current = Node(self.selection.current, tried=self.history)
+        node = next_parent(self.plan.revise, self.seed, current, self.tree, self._standing)
+        return node.harness, node.history
 
     def _standing(self, harness: Harness) -> float:
         """The mean of a program on the grade questions that the seed was asked too."""
@@ -228,7 +225,7 @@ class _Episode:
             self.tree.add(made.parent_id, self.history[-1], candidate)
         self.record.round(made)
 
-    async def _end(self, ending: Ending) -> None:
+    async def _end(self, ending: FinalScores) -> None:
         """Tells why the search ended, and scores what it ends with; what a cap left out is kept with it."""
         ending.stop = replace(ending.stop, solver=self.bill.solver, proposer=self.bill.proposer)
         await self.record.end(ending.stop)

@@ -18,10 +18,10 @@ from loriner.models.meter import Budget
 from loriner.models.named import price_named
 from loriner.models.prices import Price, cost
 from loriner.records import Question
-from loriner.search.course import Course
-from loriner.search.drawing import N_REDRAWS
-from loriner.search.episode import Plan
-from loriner.search.rates import assumed, of_earlier_runs
+from loriner.search.completions import N_REDRAWS
+from loriner.search.cost_rates import assumed, of_earlier_runs
+from loriner.search.plan import Plan
+from loriner.search.trial_counts import TrialCounts
 from loriner.tasks.base import SPLITS, Task
 
 
@@ -126,7 +126,7 @@ def of_adaptation(settings: Settings, task: Task, plan: Plan) -> Estimate:
         ConfigError: a cap leaves no room for one revision, or money is capped and a price is unknown.
     """
     feedback, grade, test = (_n(task.questions(split), getattr(plan, split)) for split in SPLITS)
-    course = Course(plan, {"feedback": len(task.questions("feedback")), "grade": grade, "test": test})
+    counts = TrialCounts(plan, {"feedback": len(task.questions("feedback")), "grade": grade, "test": test})
     asks = settings.adapt.proposer != "catalogue"
     needed = 2 * grade + feedback + 2 * test
     least = Least(trials=needed, calls=needed + asks)
@@ -135,9 +135,9 @@ def of_adaptation(settings: Settings, task: Task, plan: Plan) -> Estimate:
     completions = Range(0, plan.n_looks * (1 + N_REDRAWS) if asks else 0)
     shown = [question for split in SPLITS for question in task.questions(split)[: getattr(plan, split)]]
     hopeless = plan.never_accepts(grade)
-    found = _summed(settings, _bounds(course), shown, completions, least)
+    found = _summed(settings, _bounds(counts), shown, completions, least)
     written = Range(plan.candidates, plan.n_looks) if asks else Range(0, 0)
-    likely = _likely(settings, task.name, _as_a_rule(course), shown, written)
+    likely = _likely(settings, task.name, _as_a_rule(counts), shown, written)
     warnings = [*filter(None, [hopeless]), *_cut_short(settings.budget, likely)]
     return replace(found, likely=likely, warnings=tuple(warnings))
 
@@ -154,24 +154,24 @@ def _cut_short(budget: Budget, likely: Likely) -> Iterator[str]:
             yield f"--max-{name} {cap:g} may end the search early: as a rule it takes {usual}"
 
 
-def _bounds(course: Course) -> Range:
+def _bounds(counts: TrialCounts) -> Range:
     """Trials from a seed that is right at once to a version accepted in each round, and a third program."""
-    rounds, n = course.plan.rounds, course.n
-    least = course.first + course.window + course.ending(1, course.first)
-    most = n["grade"] + rounds * (n["feedback"] + course.contested) + course.ending(3, n["grade"])
+    rounds, n = counts.plan.rounds, counts.n
+    least = counts.first + counts.window + counts.ending(1, counts.first)
+    most = n["grade"] + rounds * (n["feedback"] + counts.contested) + counts.ending(3, n["grade"])
     return Range(least, most)
 
 
-def _as_a_rule(course: Course) -> Range:
+def _as_a_rule(counts: TrialCounts) -> Range:
     """Trials of a search that ends after a third of its rounds, to one that walks them all.
 
     Most leaders are refused early: at most, one round in three takes its leader through all questions.
     """
-    rounds, n = course.plan.rounds, course.n
-    refused, contested = course.window + course.chosen, course.window + course.contested
-    least = course.first + math.ceil(rounds / 3) * refused + course.ending(1, course.first)
+    rounds, n = counts.plan.rounds, counts.n
+    refused, contested = counts.window + counts.chosen, counts.window + counts.contested
+    least = counts.first + math.ceil(rounds / 3) * refused + counts.ending(1, counts.first)
     often = math.ceil(rounds / 3)
-    most = course.first + (rounds - often) * refused + often * contested + course.ending(2, n["grade"])
+    most = counts.first + (rounds - often) * refused + often * contested + counts.ending(2, n["grade"])
     return Range(max(least, most / WIDTH), most)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from loriner.evaluation.voting import votes
 from loriner.records import Evaluation, Rollout, Trial
 from loriner.search.allowance import calls_a_question
-from loriner.search.feedback import asks_model
+from loriner.search.feedback_windows import asks_model
 from loriner.store.database import Store
 
 Stored = tuple[str, Mapping[str, Any]]

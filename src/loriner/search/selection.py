@@ -11,11 +11,11 @@ from loriner.events import Attempt, Round
 from loriner.models.meter import Allowance
 from loriner.propose.context import faults
 from loriner.records import Fault, Harness, Rollout
-from loriner.search.acceptance import Verdict
+from loriner.search.acceptance import Ruling
 from loriner.search.allowance import Bill
-from loriner.search.drawing import Drawn
-from loriner.search.grading import Grading
-from loriner.search.record import Graded, Origin, Record
+from loriner.search.completions import Drawn
+from loriner.search.episode_record import EpisodeRecord, Graded, Origin
+from loriner.search.grade_trials import GradeTrials
 from loriner.statistics import Decision
 
 
@@ -42,8 +42,8 @@ class Selection:
     """The choice of an episode so far."""
 
     current: Harness
-    grading: Grading
-    record: Record
+    grading: GradeTrials
+    record: EpisodeRecord
     bill: Bill
     allowance: Allowance | None
     refused: dict[str, tuple[Origin, str]] = field(default_factory=dict)
@@ -64,14 +64,14 @@ class Selection:
         inside = [self._entered(each) for each in drawn]
         entrants = [each.new for each, within in zip(drawn, inside, strict=True) if within and each.new]
         before = self.current
-        judged = await self.grading.contest(before, entrants)
+        outcome = await self.grading.contest(before, entrants)
         attempts = []
         for each, within in zip(drawn, inside, strict=True):
             if each.new is not None:
                 self.parents.setdefault(each.new.id, parent)
-            verdict = judged.verdict if judged is not None and each.new == judged.leader else None
-            attempts.append(self._attempt(each, before, within, verdict))
-            if verdict is not None:
+            ruling = outcome.ruling if outcome is not None and each.new == outcome.leader else None
+            attempts.append(self._attempt(each, before, within, ruling))
+            if ruling is not None:
                 self._settle(each.rollout, attempts[-1], number, parent)
         return Round(
             number=number,
@@ -117,11 +117,11 @@ class Selection:
             self.bill.add_trials(self.grading.known[drawn.new.id])
         return not self.bill.exceeds(self.allowance)
 
-    def _attempt(self, drawn: Drawn, before: Harness, within: bool, verdict: Verdict | None) -> Attempt:
+    def _attempt(self, drawn: Drawn, before: Harness, within: bool, ruling: Ruling | None) -> Attempt:
         rollout, failure = drawn.rollout, drawn.rollout.failure
         candidate_id = rollout.candidate.id if rollout.candidate else ""
         grade = self.grading.known.get(candidate_id)
-        decision = self._decision(drawn, within, verdict)
+        decision = self._decision(drawn, within, ruling)
         return Attempt(
             context_id=rollout.context_id,
             index=rollout.index,
@@ -136,17 +136,17 @@ class Selection:
             reason=decision.reason if decision else "",
         )
 
-    def _decision(self, drawn: Drawn, within: bool, verdict: Verdict | None) -> Decision | None:
+    def _decision(self, drawn: Drawn, within: bool, ruling: Ruling | None) -> Decision | None:
         if drawn.repeats:
             return Decision(False, f"not scored again: it is {drawn.repeats}")
         if drawn.new is not None and not within:
             return Decision(False, f"not considered: beyond the allowance of {self.allowance}")
-        if verdict is None:
+        if ruling is None:
             return None
-        if verdict.state == "more":
-            words = f"{verdict.reason}; the allowance of {self.allowance} ended its grading"
+        if ruling.state == "more":
+            words = f"{ruling.reason}; the allowance of {self.allowance} ended its grading"
             return Decision(False, f"not considered: {words}")
-        return Decision(verdict.state == "accept", verdict.reason)
+        return Decision(ruling.state == "accept", ruling.reason)
 
     def _version_behind(self, harness: Harness) -> Harness:
         """The program itself, or, where it was refused, the last version on the way to it."""

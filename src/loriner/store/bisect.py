@@ -8,8 +8,8 @@ from statistics import fmean
 
 from loriner.errors import ConfigError
 from loriner.records import Trial
+from loriner.store.commit_message import VersionEntry
 from loriner.store.database import Store
-from loriner.store.entry import Entry
 from loriner.store.registry import Registry
 
 
@@ -17,7 +17,7 @@ from loriner.store.registry import Registry
 class Step:
     """A version of the episode, and how it did on the question."""
 
-    entry: Entry
+    entry: VersionEntry
     score: float | None
     """Mean over its trials of the question; None where it has none."""
 

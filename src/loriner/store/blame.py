@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from loriner.store.entry import Entry
+from loriner.store.commit_message import VersionEntry
 from loriner.store.registry import Registry
 
 
@@ -15,7 +15,7 @@ class Line:
     """One line of a program with its origin."""
 
     text: str
-    entry: Entry
+    entry: VersionEntry
     """The version that brought it. For a line of the seed, `entry.parent_id` is None."""
 
     def as_json(self) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def blame(registry: Registry, name: str) -> list[Line]:
     return lines
 
 
-def _carried(old: list[Line], texts: list[str], entry: Entry) -> list[Line]:
+def _carried(old: list[Line], texts: list[str], entry: VersionEntry) -> list[Line]:
     """The new lines: those that stayed keep their origin, the rest come from `entry`."""
     head = _common([line.text for line in old], texts)
     tail = _common([line.text for line in old[head:]][::-1], texts[head:][::-1])
@@ -45,7 +45,7 @@ def _carried(old: list[Line], texts: list[str], entry: Entry) -> list[Line]:
     return [*old[:head], *_matched(*changed, entry), *kept]
 
 
-def _matched(old: list[Line], texts: list[str], entry: Entry) -> list[Line]:
+def _matched(old: list[Line], texts: list[str], entry: VersionEntry) -> list[Line]:
     fresh = [Line(text=text, entry=entry) for text in texts]
     matcher = SequenceMatcher(None, [line.text for line in old], texts, autojunk=False)
     for start, place, size in matcher.get_matching_blocks():

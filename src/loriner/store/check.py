@@ -18,7 +18,7 @@ MOST_PROBLEMS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class StoreReport:
     """What a check found."""
 
     problems: tuple[str, ...]
@@ -27,10 +27,10 @@ class Report:
     """Rows by kind, as far as they can be counted."""
 
 
-def check(home: Path) -> Report:
+def check(home: Path) -> StoreReport:
     """What is wrong with the store of a folder. Reads everything, changes nothing."""
     if not (home / FILE_NAME).exists():
-        return Report(problems=(), counts={"runs": 0})
+        return StoreReport(problems=(), counts={"runs": 0})
     problems: list[str] = []
     counts: dict[str, int] = {}
     try:
@@ -45,7 +45,7 @@ def check(home: Path) -> Report:
             reader.close()
     except StoreError as error:
         problems.append(str(error))
-    return Report(problems=tuple(problems), counts=counts)
+    return StoreReport(problems=tuple(problems), counts=counts)
 
 
 _TABLES = {

@@ -15,7 +15,7 @@ from loriner.store.writer import Batch, Fact
 
 
 @dataclass(slots=True)
-class Shown:
+class LastContexts:
     """The context of each run that was recorded last: the history of the next one mostly goes on from its."""
 
     last: dict[str, Context] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class Shown:
         return before if all(map(is_, before.history, context.history)) else None
 
 
-def context_fact(run_id: str, context: Context, shown: Shown) -> Fact:
+def context_fact(run_id: str, context: Context, shown: LastContexts) -> Fact:
     """Records a context and the source of its harness, once; of its history only what is new."""
     before, keep = shown.follows(run_id, context), harness_fact(context.harness)
     body = pack(_shown(context, before))

@@ -8,7 +8,7 @@ same time share a commit. One that is not to be written `at_once` waits for othe
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from loriner.errors import StoreError
 from loriner.models.base import ModelReply
 from loriner.records import Context, Harness, Rollout, Trial, Usage
 from loriner.store.connection import FILE_NAME, connect, is_writable, migrate, migrations, require_store
-from loriner.store.contexts import Shown, context_fact, find_contexts
+from loriner.store.contexts import LastContexts, context_fact, find_contexts
 from loriner.store.events import Event, event_fact, find_events
 from loriner.store.queries import (
     Tally,
@@ -30,7 +30,7 @@ from loriner.store.queries import (
 )
 from loriner.store.reader import Reader
 from loriner.store.rows import Part, harness_fact, reply_fact, rollout_fact, trial_fact
-from loriner.store.run_lock import Hold, is_held
+from loriner.store.run_lock import HeldElsewhere, Hold, is_held
 from loriner.store.runs import (
     KILLED,
     RunRow,
@@ -57,7 +57,7 @@ class Store:
         self._holds: dict[str, Hold] = {}
         self._numbers: dict[str, int] = {}
         """Of runs; they never change."""
-        self._shown = Shown()
+        self._shown = LastContexts()
         self._closed = False
 
     @classmethod
@@ -141,12 +141,24 @@ class Store:
     # Runs. Whoever starts or resumes one holds it until it is finished, or the store or the process ends.
 
     def start_run(
-        self, command: str, *, config: Mapping[str, Any], seed: int, parent: str | None = None
+        self,
+        command: str,
+        *,
+        config: Mapping[str, Any],
+        seed: int,
+        parent: str | None = None,
+        draw: Callable[[], str] = new_run_id,
     ) -> str:
-        """The id of a new run, e.g. `20261129-182403-k3f9`; ids sort by time."""
+        """The id of a new run, e.g. `20261129-182403-k3f9x7mb`; ids sort by time.
+
+        `draw` is asked again while the id that it gave is recorded here or another process holds it.
+        """
         while True:
-            run_id = new_run_id()
-            self._take(run_id)
+            run_id = draw()
+            try:
+                self._take(run_id)
+            except HeldElsewhere:
+                continue
             if self._writing().record_now(start_fact(run_id, command, config, seed, parent)):
                 return run_id
             self._let_go(run_id)

@@ -1,12 +1,16 @@
 """One store taken into another: the shards of a cluster run, one a node, become one.
 
 Trials are known by (run, harness, task, purpose, question, sample), so taking a store in twice changes
-nothing. The registry is not touched: it is an ordinary git repository, and `git fetch` does that.
+nothing. Two different runs that happen to have one id stay two: the one that comes in gets a longer id, the
+same one each time. The registry is not touched: it is an ordinary git repository, and `git fetch` does that.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from loriner.errors import ConfigError
@@ -14,8 +18,18 @@ from loriner.store.connection import FILE_NAME, connect, in_words
 from loriner.store.database import Store
 
 
-def merge(into: Path, from_: Path) -> int:
-    """How many rows the store of `into` gained from that of `from_`, which stays as it is.
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What a merge did."""
+
+    n_rows: int
+    """Rows that the store gained."""
+    renamed: Mapping[str, str]
+    """The new id of each run whose own id belongs to a different run here."""
+
+
+def merge(into: Path, from_: Path) -> Merged:
+    """What the store of `into` gained from that of `from_`, which stays as it is.
 
     Raises:
         ConfigError: `from_` holds no store, or both are the same.
@@ -32,18 +46,40 @@ def merge(into: Path, from_: Path) -> int:
     try:
         connection.execute("ATTACH ? AS other", (str(source),))
         connection.execute("BEGIN IMMEDIATE")
+        renamed = _name_runs(connection)
         before = connection.total_changes
         for sql in _steps(connection):
             connection.execute(sql)
         connection.execute("COMMIT")
-        return connection.total_changes - before
+        return Merged(connection.total_changes - before, renamed)
     except sqlite3.Error as error:
         raise in_words(error, target, f"merging {source} into the store") from error
     finally:
         connection.close()
 
 
-_RUN = "JOIN other.runs r ON r.n = o.run JOIN main.runs m ON m.id = r.id"
+_RUN = "JOIN temp.taken r ON r.n = o.run JOIN main.runs m ON m.id = r.id"
+
+
+def _name_runs(connection: sqlite3.Connection) -> dict[str, str]:
+    """The runs that get another id, by the old one; `taken` then says what each run is called here.
+
+    One id is one run where its command, seed and start (in milliseconds) agree: none of them changes later.
+    """
+    clash = """SELECT o.id, o.command, o.seed, o.started FROM other.runs o JOIN main.runs m ON m.id = o.id
+    WHERE (o.command, o.seed, o.started) IS NOT (m.command, m.seed, m.started)"""
+    renamed = {run_id: _longer(run_id, *facts) for run_id, *facts in connection.execute(clash)}
+    connection.execute("CREATE TEMP TABLE taken (n INTEGER PRIMARY KEY, own TEXT UNIQUE, id TEXT)")
+    connection.execute("INSERT INTO taken SELECT n, id, id FROM other.runs")
+    connection.executemany(
+        "UPDATE taken SET id = ? WHERE own = ?", [(new, own) for own, new in renamed.items()]
+    )
+    return renamed
+
+
+def _longer(run_id: str, *facts: object) -> str:
+    """The id with eight more digits, which follow from what the run is."""
+    return run_id + hashlib.sha256(repr(facts).encode()).hexdigest()[:8]
 
 
 def _harness(column: str, alias: str, join: str = "JOIN") -> str:
@@ -61,8 +97,9 @@ def _steps(connection: sqlite3.Connection) -> list[str]:
     )
     return [
         """INSERT INTO main.runs (id, command, status, config, seed, parent, started, finished, summary)
-        SELECT id, command, status, config, seed, parent, started, finished, summary FROM other.runs
-        WHERE true ORDER BY n ON CONFLICT (id) DO UPDATE SET status = excluded.status,
+        SELECT r.id, command, status, config, seed, coalesce(p.id, parent), started, finished, summary
+        FROM other.runs o JOIN temp.taken r ON r.n = o.n LEFT JOIN temp.taken p ON p.own = o.parent
+        WHERE true ORDER BY o.n ON CONFLICT (id) DO UPDATE SET status = excluded.status,
         finished = excluded.finished, summary = excluded.summary
         WHERE excluded.finished > coalesce(runs.finished, '')""",
         f"""INSERT INTO main.sessions SELECT m.n, o.started, o.seen, o.finished FROM other.sessions o {_RUN}

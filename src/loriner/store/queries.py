@@ -123,11 +123,14 @@ def find_harness(reader: Reader, id_prefix: str) -> Harness | None:
 
 
 def find_usage(reader: Reader, run: int, part: Part | None) -> Usage:
-    """What the model calls of a run came to. A reply from the cache was not spent and does not count."""
+    """What the model calls of a run, or of a part of it, came to; those of a judge are only in the whole. A
+    reply from the cache was not spent and does not count.
+    """
+    kinds = "kind IN ('model', 'judge')" if part is None else "kind = 'model'"
     parts = "" if part is None else f" AND part = {PARTS.index(part)}"
     row = reader.row(
         "SELECT count(*), sum(prompt_tokens), sum(completion_tokens), sum(usd), count(usd), sum(seconds) "
-        f"FROM calls WHERE run = ? AND kind = 'model' AND NOT cached{parts}",
+        f"FROM calls WHERE run = ? AND {kinds} AND NOT cached{parts}",
         (run,),
     )
     if row is None or not row[0]:

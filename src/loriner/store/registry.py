@@ -20,12 +20,12 @@ from pathlib import Path, PurePath
 
 from loriner.errors import ConfigError, StoreError
 from loriner.records import Harness, Version
-from loriner.store import refs
+from loriner.store import ref_names
+from loriner.store.commit_message import Evidence, VersionEntry, one_line
 from loriner.store.connection import FILE_NAME as STORE_NAME
 from loriner.store.connection import connect, connect_read_only, holds_store, in_words, is_writable
 from loriner.store.database import Store
-from loriner.store.entry import Entry, Evidence, one_line
-from loriner.store.projection import FILE_NAME, now_after, opened, sha_of, state
+from loriner.store.git_mirror import FILE_NAME, now_after, opened, sha_of, state
 from loriner.store.versions import Versions
 
 FOLDER = "registry"
@@ -42,7 +42,7 @@ class Registry:
         self.path = home / FOLDER
         """The versions."""
         self._store = home / STORE_NAME
-        self._known: dict[str, Entry] = {}
+        self._known: dict[str, VersionEntry] = {}
 
     @classmethod
     def open(cls, home: Path) -> Registry:
@@ -158,7 +158,7 @@ class Registry:
             StoreError: the registry cannot be written.
         """
         with self._writing() as versions:
-            branch = refs.task_ref(task)
+            branch = ref_names.task_ref(task)
             history = list(versions.history(versions.find(branch)))
             known = _same(history, version)
             entry = known or _add(versions, harness, _entry(history, version, task, evidence, message))
@@ -178,11 +178,11 @@ class Registry:
             StoreError: the registry cannot be written.
         """
         with self._writing() as versions:
-            ref = refs.candidate_ref(task)
+            ref = ref_names.candidate_ref(task)
             kept = versions.find(ref)
             entry = _same([] if kept is None else [kept], version)
             if entry is None:
-                history = list(versions.history(versions.find(refs.task_ref(task))))
+                history = list(versions.history(versions.find(ref_names.task_ref(task))))
                 entry = _add(versions, harness, _entry(history, version, task, evidence, ""))
                 versions.point(ref, entry.sha)
             return entry.sha
@@ -194,8 +194,8 @@ class Registry:
             ConfigError: no such task, or it has no candidate, or the candidate is its best already.
         """
         with self._writing() as versions:
-            head, kept = self._head(versions, task), versions.find(refs.candidate_ref(task))
-            best = versions.find(refs.best_ref(task))
+            head, kept = self._head(versions, task), versions.find(ref_names.candidate_ref(task))
+            best = versions.find(ref_names.best_ref(task))
             if kept is None:
                 raise ConfigError(f"{task} has no candidate: the last search left none that led")
             if best is not None and best.harness_id == kept.harness_id:
@@ -204,9 +204,9 @@ class Registry:
             parents = tuple(dict.fromkeys([*kept.parents[:1], head.sha]))
             new = replace(kept, parents=parents, subject=f"Taken unconfirmed: {kept.subject}")
             entry = _add(versions, Harness(versions.source(kept.sha)), new)
-            versions.point(refs.accepted_ref(task, place), entry.sha)
-            versions.point(refs.best_ref(task), entry.sha)
-            versions.point(refs.task_ref(task), entry.sha)
+            versions.point(ref_names.accepted_ref(task, place), entry.sha)
+            versions.point(ref_names.best_ref(task), entry.sha)
+            versions.point(ref_names.task_ref(task), entry.sha)
             return entry.sha
 
     def revert(self, task: str, name: str) -> str:
@@ -227,7 +227,7 @@ class Registry:
                 evidence=replace(target.evidence, parent_score=head.score),
             )
             entry = _add(versions, Harness(versions.source(target.sha)), new)
-            versions.point(refs.task_ref(task), entry.sha)
+            versions.point(ref_names.task_ref(task), entry.sha)
             return entry.sha
 
     def tag(self, name: str, version: str) -> str:
@@ -236,7 +236,7 @@ class Registry:
         Raises:
             ConfigError: no such version, or the name is not allowed or taken.
         """
-        entry, ref = self.resolve(version), refs.tag_ref(name)
+        entry, ref = self.resolve(version), ref_names.tag_ref(name)
         with self._writing() as versions:
             taken = versions.find(ref)
             if taken is not None and taken.sha != entry.sha:
@@ -250,9 +250,9 @@ class Registry:
     def tasks(self) -> list[str]:
         """The names of the tasks that have versions."""
         with self._reading() as versions:
-            return [refs.decoded(name) for name in versions.names("refs/heads/tasks/")]
+            return [ref_names.decoded(name) for name in versions.names("refs/heads/tasks/")]
 
-    def log(self, task: str) -> list[Entry]:
+    def log(self, task: str) -> list[VersionEntry]:
         """The versions of a task, newest first.
 
         Raises:
@@ -261,7 +261,7 @@ class Registry:
         with self._reading() as versions:
             return list(versions.history(self._head(versions, task)))
 
-    def resolve(self, name: str, *, task: str | None = None) -> Entry:
+    def resolve(self, name: str, *, task: str | None = None) -> VersionEntry:
         """The version that `name` means.
 
         It may be a tag, a branch, a task (its current version), a run (its last version), a harness id or a
@@ -273,12 +273,12 @@ class Registry:
         with self._reading() as versions:
             if task is not None and name in ("best", "seed"):
                 history = list(versions.history(self._head(versions, task)))
-                return (versions.find(refs.best_ref(task)) if name == "best" else None) or history[-1]
-            for ref in refs.candidates(name):
+                return (versions.find(ref_names.best_ref(task)) if name == "best" else None) or history[-1]
+            for ref in ref_names.candidates(name):
                 entry = versions.find(ref)
                 if entry is not None:
                     return entry
-            found = _by_digits(versions, name) if refs.DIGITS.fullmatch(name) else []
+            found = _by_digits(versions, name) if ref_names.DIGITS.fullmatch(name) else []
             if len(found) == 1:
                 return found[0]
             raise ConfigError(_not_one(versions, name, found))
@@ -301,13 +301,13 @@ class Registry:
             )
             return "".join(lines)
 
-    def lineage(self, name: str) -> list[tuple[Entry, str]]:
+    def lineage(self, name: str) -> list[tuple[VersionEntry, str]]:
         """The versions that led to one, each with its source, from the seed on. Raises as `resolve`.
 
         A revert stands for the version that it brought back.
         """
-        entry: Entry | None = self.resolve(name)
-        path: list[tuple[Entry, str]] = []
+        entry: VersionEntry | None = self.resolve(name)
+        path: list[tuple[VersionEntry, str]] = []
         with self._reading() as versions:
             while entry is not None:
                 if not entry.reverts_to:
@@ -316,8 +316,8 @@ class Registry:
                 entry = None if before is None else versions.entry(before)
         return path[::-1]
 
-    def _head(self, versions: Versions, task: str) -> Entry:
-        head = versions.find(refs.task_ref(task))
+    def _head(self, versions: Versions, task: str) -> VersionEntry:
+        head = versions.find(ref_names.task_ref(task))
         if head is None:
             raise ConfigError(_not_one(versions, task, []))
         return head
@@ -345,7 +345,7 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _add(versions: Versions, harness: Harness, entry: Entry) -> Entry:
+def _add(versions: Versions, harness: Harness, entry: VersionEntry) -> VersionEntry:
     """The entry as recorded now. No name leads to it yet."""
     when = now_after([versions.entry(each) for each in entry.parents])
     dated = replace(entry, when=when, subject=one_line(entry.subject) or "Version")
@@ -354,7 +354,7 @@ def _add(versions: Versions, harness: Harness, entry: Entry) -> Entry:
     return added
 
 
-def _same(history: list[Entry], version: Version) -> Entry | None:
+def _same(history: list[VersionEntry], version: Version) -> VersionEntry | None:
     """The commit that already holds a version."""
     for entry in history:
         if version.harness_id == entry.harness_id and entry.reverts_to is None:
@@ -365,10 +365,12 @@ def _same(history: list[Entry], version: Version) -> Entry | None:
     return None
 
 
-def _entry(history: list[Entry], version: Version, task: str, evidence: Evidence, message: str) -> Entry:
+def _entry(
+    history: list[VersionEntry], version: Version, task: str, evidence: Evidence, message: str
+) -> VersionEntry:
     note = message or (version.revision.note if version.revision else "")
     words = f"Seed of {task}" if version.parent_id is None else f"Round {version.round}"
-    return Entry(
+    return VersionEntry(
         sha="",
         parents=_parents(history, version, task),
         subject=f"{words}: {note}" if note else words,
@@ -382,7 +384,7 @@ def _entry(history: list[Entry], version: Version, task: str, evidence: Evidence
     )
 
 
-def _parents(history: list[Entry], version: Version, task: str) -> tuple[str, ...]:
+def _parents(history: list[VersionEntry], version: Version, task: str) -> tuple[str, ...]:
     """First the version it was made from, preferably of the same run; last the task's current version."""
     head = [entry.sha for entry in history[:1]]
     if version.parent_id is None:
@@ -396,19 +398,19 @@ def _parents(history: list[Entry], version: Version, task: str) -> tuple[str, ..
     return tuple(dict.fromkeys([parent.sha, *head]))
 
 
-def _name(versions: Versions, task: str, version: Version, entry: Entry, place: int) -> None:
+def _name(versions: Versions, task: str, version: Version, entry: VersionEntry, place: int) -> None:
     """Lets the run's branch and the task's tags lead to a version, the task's `place`-th from 0."""
-    versions.point(refs.run_ref(version.episode_id), entry.sha)
+    versions.point(ref_names.run_ref(version.episode_id), entry.sha)
     if version.accepted:
-        versions.point(refs.accepted_ref(task, place), entry.sha)
-        best = versions.find(refs.best_ref(task))
+        versions.point(ref_names.accepted_ref(task, place), entry.sha)
+        best = versions.find(ref_names.best_ref(task))
         if best is None or _rank(entry) >= _rank(best):
-            versions.point(refs.best_ref(task), entry.sha)
+            versions.point(ref_names.best_ref(task), entry.sha)
 
 
 def _require_free(versions: Versions, name: str) -> None:
     """Refuses a tag that would hide a branch, or that git cannot keep beside another tag."""
-    for ref in refs.candidates(name):
+    for ref in ref_names.candidates(name):
         branch = ref.removeprefix("refs/heads/")
         if ref.startswith("refs/heads/") and versions.find(ref) is not None:
             raise ConfigError(
@@ -422,15 +424,15 @@ def _require_free(versions: Versions, name: str) -> None:
             )
 
 
-def _rank(entry: Entry) -> float:
+def _rank(entry: VersionEntry) -> float:
     return -1.0 if entry.score is None else entry.score
 
 
-def _by_digits(versions: Versions, digits: str) -> list[Entry]:
+def _by_digits(versions: Versions, digits: str) -> list[VersionEntry]:
     """The commits, and the newest version of each harness, whose id begins so."""
-    found: dict[str, Entry] = {}
+    found: dict[str, VersionEntry] = {}
     for branch in versions.names("refs/heads/"):
-        for entry in versions.history(versions.find(refs.branch_ref(branch))):
+        for entry in versions.history(versions.find(ref_names.branch_ref(branch))):
             if entry.sha.startswith(digits):
                 found[entry.sha] = entry
             elif entry.harness_id.startswith(digits):
@@ -438,11 +440,11 @@ def _by_digits(versions: Versions, digits: str) -> list[Entry]:
     return list(found.values())
 
 
-def _not_one(versions: Versions, name: str, found: list[Entry]) -> str:
+def _not_one(versions: Versions, name: str, found: list[VersionEntry]) -> str:
     if found:
         several = ", ".join(f"{entry.sha[:10]} ({entry.subject})" for entry in found[:4])
         return f"{name!r} begins {len(found)} versions: {several}: write more of it"
-    known = [refs.decoded(task) for task in versions.names("refs/heads/tasks/")]
+    known = [ref_names.decoded(task) for task in versions.names("refs/heads/tasks/")]
     known += versions.names("refs/tags/")
     folder = PurePath(name).name  # a task is often named by its folder; its versions are, by its name
     near = [folder] if folder in known else difflib.get_close_matches(name, known, n=3, cutoff=0.5)

@@ -48,7 +48,12 @@ def call_rows(run: int, part: Part, owner: int, calls: Iterable[Call]) -> Iterab
 
 def pack_calls(calls: Sequence[Call]) -> bytes | None:
     """The texts of the calls, in their order; None for none."""
-    return pack([[dict(call.request), call.reply, call.error] for call in calls]) if calls else None
+    return pack([_texts_of(call) for call in calls]) if calls else None
+
+
+def _texts_of(call: Call) -> list[Any]:
+    further = [dict(call.further)] if call.further else []
+    return [dict(call.request), call.reply, call.error, *further]
 
 
 def read_calls(texts: bytes | None, figures: Sequence[Row]) -> tuple[Call, ...]:
@@ -59,6 +64,7 @@ def read_calls(texts: bytes | None, figures: Sequence[Row]) -> tuple[Call, ...]:
             request=request,
             reply=reply,
             error=error,
+            further=further[0] if further else {},
             finish_reason=finish_reason,
             prompt_tokens=prompt_tokens,
             completion_tokens=completion_tokens,
@@ -67,7 +73,7 @@ def read_calls(texts: bytes | None, figures: Sequence[Row]) -> tuple[Call, ...]:
             cached=bool(cached),
             started=started,
         )
-        for (request, reply, error), (
+        for (request, reply, error, *further), (
             kind,
             finish_reason,
             prompt_tokens,
@@ -180,6 +186,7 @@ def reply_fact(key: str, reply: ModelReply) -> Fact:
             reply.seconds,
             reply.cached,
             dict(reply.usage),
+            *([dict(reply.further)] if reply.further else []),
         ]
     )
     return lambda batch: batch.add("cache", (key, body))
@@ -187,7 +194,9 @@ def reply_fact(key: str, reply: ModelReply) -> Fact:
 
 def read_reply(body: bytes) -> ModelReply:
     """The reply that was recorded."""
-    text, finish_reason, prompt_tokens, completion_tokens, usd, seconds, cached, usage = unpack(body)
+    text, finish_reason, prompt_tokens, completion_tokens, usd, seconds, cached, usage, *further = unpack(
+        body
+    )
     return ModelReply(
         text=text,
         finish_reason=finish_reason,
@@ -197,4 +206,5 @@ def read_reply(body: bytes) -> ModelReply:
         seconds=seconds,
         cached=cached,
         usage=usage,
+        further=further[0] if further else {},
     )

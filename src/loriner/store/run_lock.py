@@ -16,6 +16,10 @@ PATIENCE_S = 0.2
 """Wall time to try for: a reader that looks holds the lock for an instant."""
 
 
+class HeldElsewhere(ConfigError):
+    """Another process works on the run."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hold:
     """A run that this process works on. A killed process holds nothing."""
@@ -28,7 +32,7 @@ class Hold:
         """Keeps every other process off the run until it is released.
 
         Raises:
-            ConfigError: another process works on the run.
+            HeldElsewhere: another process works on the run.
         """
         path = home / FOLDER / run_id
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,7 +43,7 @@ class Hold:
                 return cls(path, descriptor)
             os.close(descriptor)  # or its last holder removed it between our opening and our locking
             if time.monotonic() > until:
-                raise ConfigError(
+                raise HeldElsewhere(
                     f"another process works on run {run_id}: stop it, or wait for its end "
                     f"(loriner runs watch {run_id})"
                 )

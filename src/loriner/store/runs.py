@@ -47,8 +47,11 @@ class RunRow:
 
 
 def new_run_id() -> str:
-    """An id that sorts by time: `20261129-182403-k3f9` (UTC, then four letters of chance)."""
-    chance = "".join(secrets.choice(_LETTERS) for _ in range(4))
+    """An id that sorts by time: `20261129-182403-k3f9x7mb` (UTC, then eight letters of chance).
+
+    Runs of older releases have four letters.
+    """
+    chance = "".join(secrets.choice(_LETTERS) for _ in range(8))
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{chance}"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from loriner.errors import StoreError
 from loriner.records import Harness
-from loriner.store.entry import Entry, Evidence
+from loriner.store.commit_message import Evidence, VersionEntry
 from loriner.store.packing import pack, unpack
 
 _ENTRY = """
@@ -31,14 +31,14 @@ ON CONFLICT (id) DO UPDATE SET source = excluded.source WHERE source IS NULL
 class Versions:
     """The versions as one transaction sees them."""
 
-    def __init__(self, connection: sqlite3.Connection, known: dict[str, Entry]) -> None:
+    def __init__(self, connection: sqlite3.Connection, known: dict[str, VersionEntry]) -> None:
         self._connection = connection
         self._known = known
         """Entries read before, by commit."""
         self.pointed: dict[str, str] = {}
         """The names that were made to lead elsewhere, each with its commit."""
 
-    def find(self, name: str) -> Entry | None:
+    def find(self, name: str) -> VersionEntry | None:
         """The version that a name leads to, if there is one."""
         sql = "SELECT v.sha FROM version_names n JOIN versions v ON v.id = n.version WHERE n.name = ?"
         row = self._connection.execute(sql, (name,)).fetchone()
@@ -64,7 +64,7 @@ class Versions:
         n: int = self._connection.execute("SELECT count(*) FROM versions").fetchone()[0]
         return n
 
-    def entry(self, sha: str) -> Entry:
+    def entry(self, sha: str) -> VersionEntry:
         if sha not in self._known:
             row = self._connection.execute(f"{_ENTRY} WHERE v.sha = ?", (sha,)).fetchone()
             if row is None:
@@ -83,13 +83,13 @@ class Versions:
         row = self._connection.execute("SELECT commit_text FROM versions WHERE sha = ?", (sha,)).fetchone()
         return None if row is None else row[0]
 
-    def history(self, head: Entry | None) -> Iterator[Entry]:
+    def history(self, head: VersionEntry | None) -> Iterator[VersionEntry]:
         """A task's versions from one back to its first."""
         while head is not None:
             yield head
             head = self.entry(head.parents[-1]) if head.parents else None
 
-    def add(self, harness: Harness, entry: Entry, commit_text: bytes | None = None) -> None:
+    def add(self, harness: Harness, entry: VersionEntry, commit_text: bytes | None = None) -> None:
         """Records a version; no name leads to it yet. One that is there already stays as it is."""
         if self.has(entry.sha):
             return
@@ -128,9 +128,9 @@ class Versions:
         self._connection.execute("UPDATE projection SET state = ?", (state,))
 
 
-def _read(row: tuple[Any, ...]) -> Entry:
+def _read(row: tuple[Any, ...]) -> VersionEntry:
     sha, parents, harness, subject, at, run, number, parent, reverts_to, score, evidence = row
-    return Entry(
+    return VersionEntry(
         sha=sha,
         parents=tuple(json.loads(parents)),
         subject=subject,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from loriner.records import Question, Score
+from loriner.records import Call, Question, Score
 
 Split = Literal["feedback", "grade", "test"]
 SPLITS: tuple[Split, ...] = ("feedback", "grade", "test")
@@ -52,6 +52,29 @@ class Task(Protocol):
     async def close(self) -> None:
         """Ends the scorer's worker, if there is one. Safe to call twice."""
         ...
+
+
+@runtime_checkable
+class Judged(Protocol):
+    """A task that may be scored by a model, which a run has to lend it."""
+
+    @property
+    def judge(self) -> Any:
+        """The model: its name, or an object of the caller's own; None where no model scores."""
+        ...
+
+    def seated(self, ask: Callable[..., Awaitable[Call]]) -> Task:
+        """The same task, whose judge is asked through `ask` (`tasks.judge.Ask`)."""
+        ...
+
+    def judged_by(self, name: str) -> Task:
+        """The same task, whose judge is called `name`."""
+        ...
+
+
+def is_judged(task: Task) -> bool:
+    """Whether a model scores it."""
+    return isinstance(task, Judged) and task.judge is not None
 
 
 @runtime_checkable

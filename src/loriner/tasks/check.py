@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 from loriner.errors import TaskError
 from loriner.records import Question, Score
-from loriner.tasks.base import SPLITS, Split, Task
-from loriner.tasks.format_varied import VariedTask
+from loriner.tasks.base import SPLITS, Split, Task, is_judged
 from loriner.tasks.items import right_text
+from loriner.tasks.judge import PASSED
 from loriner.tasks.scorer import SCORER_ERROR, SCORER_TIMEOUT, ScorerFailed, said
 from loriner.tasks.splits import question_key
+from loriner.tasks.varied.task import VariedTask
 
 LEAST: Mapping[Split, int] = {"feedback": 8, "grade": 24, "test": 20}
 """Questions of each split below which it is worth a warning. Source: docs/statistics.md."""
@@ -24,6 +25,9 @@ EASY = 0.5
 """Score from which a constant answer, or a list of all answers, is worth a warning."""
 N_LISTED = 40
 """Distinct right answers, at most, that are listed in one reply to try the scorer."""
+N_JUDGED = 20
+"""Right answers, at most, that a judge is held against: each costs two calls."""
+LEAST_AGREEMENT = 0.8
 MAX_FAILURES = 3
 """So often may the scorer raise on a right answer, or run out of time on any, before it is asked no more."""
 
@@ -46,6 +50,28 @@ class Contradiction:
 
     first_id: str
     second_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """A judge held against right answers: each was scored for its own question and for another one."""
+
+    n_right: int
+    n_taken: int
+    """Right answers that it scored `PASSED` or more."""
+    n_wrong: int
+    n_refused: int
+    """Right answers of another question that it scored less."""
+
+    @property
+    def share(self) -> float:
+        """The mean of both shares: 0.5 is a judge that does not look."""
+        shares = [self.n_taken / self.n_right]
+        return statistics.fmean([*shares, self.n_refused / self.n_wrong] if self.n_wrong else shares)
+
+    def __str__(self) -> str:
+        right, wrong = f"{self.n_taken} of {self.n_right}", f"{self.n_refused} of {self.n_wrong}"
+        return f"{self.share:.2f} (took {right} right answers, refused {wrong} wrong ones)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +107,10 @@ class TaskReport:
     """The mean score of a reply that lists all right answers; None: too many, or not all were asked."""
     median_question_length: int
     """In characters."""
+    agreement: Agreement | None = None
+    """How far the judge agrees with the right answers; None where none scores, or there are none."""
+    judged: bool = False
+    """Whether a model scores."""
 
     @property
     def passed(self) -> bool:
@@ -99,13 +129,20 @@ class TaskReport:
             )
         if self.empty_score:
             found.append(f"an empty answer scores {self.empty_score:g}: mend the scorer")
+        if self.agreement is not None and self.agreement.share < LEAST_AGREEMENT:
+            found.append(
+                f"the judge agrees with known answers at {self.agreement}, less than {LEAST_AGREEMENT:g}: "
+                "make the rubric plainer, or take a stronger model"
+            )
         return tuple(filter(None, found))
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What does not speak against it but should be known."""
         found = []
-        if not self.n_right:
+        if self.judged and self.agreement is None:
+            found.append("no right answer can be shown to the judge: whether it judges well is not known")
+        elif not self.n_right:
             found.append("no right answer can be written as a reply, so the scorer was tried on none of them")
         elif self._json_refused:
             found.append(
@@ -129,7 +166,7 @@ class TaskReport:
                 f"{self.n_copies} questions repeat another one with the same answer; the intervals count "
                 "copies as independent questions and are too narrow"
             )
-        if self.constant_score is None and self.n_checked == self.n_right:
+        if self.constant_score is None and self.n_checked == self.n_right and not self.judged:
             found.append(
                 f"the scorer failed on {MAX_FAILURES} answers and was asked no more; each answer on which it "
                 "runs out of time holds a run up"
@@ -186,6 +223,8 @@ async def _check(task: Task, limit: int | None, seed_fault: str, told: Told) -> 
     picked = [question for questions in by_split.values() for question in questions[:limit]]
     if not picked:
         raise TaskError(f"task {task.name} has no question")
+    if is_judged(task):
+        return await _check_judge(task, by_split, empty, seed_fault, told)
     golds = [(question, right[0]) for question in picked if (right := _right_replies(task, question))]
     asking = _Asking(task, told, n=len(golds) + 1 + len(picked))
     scored = [(question, await asking.score(question, gold, right=True)) for question, gold in golds]
@@ -215,6 +254,49 @@ async def _check(task: Task, limit: int | None, seed_fault: str, told: Told) -> 
         listed_score=await _listed_score(asking, picked),
         median_question_length=round(statistics.median(len(question.text) for question in picked)),
     )
+
+
+async def _check_judge(
+    task: Task,
+    by_split: Mapping[Split, Sequence[Question]],
+    empty: Sequence[str],
+    seed_fault: str,
+    told: Told,
+) -> TaskReport:
+    """The report on a task that a model scores: what it says of right answers and of wrong ones."""
+    questions = [question for each in by_split.values() for question in each]
+    golds = [(each, gold) for each in questions if (gold := gold_text(each)) is not None]
+    return TaskReport(
+        task=task.name,
+        n={split: len(each) for split, each in by_split.items()},
+        empty_splits=tuple(empty),
+        seed_fault=seed_fault,
+        n_right=len(golds),
+        as_json=False,
+        n_checked=min(len(golds), N_JUDGED),
+        wrong_gold=(),
+        contradictions=(),
+        n_copies=sum(map(_n_copies, _repeated(questions))),
+        empty_score=None,
+        constant_answer=_constant(questions),
+        constant_score=None,
+        listed_score=None,
+        median_question_length=round(statistics.median(len(each.text) for each in questions)),
+        agreement=await _agreement(task, golds[:N_JUDGED], told) if golds else None,
+        judged=True,
+    )
+
+
+async def _agreement(task: Task, golds: Sequence[tuple[Question, str]], told: Told) -> Agreement:
+    """What the judge says of each right answer, and of the next unlike one to the same question."""
+    right, wrong = [], []
+    for n, (question, gold) in enumerate(golds):
+        right.append((await task.score(question, gold)).value >= PASSED)
+        others = (answer for _, answer in (*golds[n + 1 :], *golds[:n]) if answer != gold)
+        if (other := next(others, None)) is not None:
+            wrong.append((await task.score(question, other)).value < PASSED)
+        told(n + 1, len(golds))
+    return Agreement(n_right=len(right), n_taken=sum(right), n_wrong=len(wrong), n_refused=sum(wrong))
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,7 @@ from loriner.errors import TaskError
 from loriner.records import Question, Score
 from loriner.tasks import digests
 from loriner.tasks.base import Split, Tool
+from loriner.tasks.judge import Ask, JudgeScorer
 from loriner.tasks.scorer import FAILURES, Scorer, ScorerFailed, Worker
 
 Item = Mapping[str, Any]
@@ -93,15 +94,32 @@ class ItemTask:
             ScorerFailed: it raises or runs out of time on a right answer.
             TaskError: the scorer breaks its contract.
         """
-        if not self._tried:
+        if not self._tried and self.judge is None:
             self._tried = True
             triable = (item for item in self._items.values() if right_text(item.get("answer")))
             await self._try_scorer(next(triable, None))
         item = self._items[question.id]
         score = await self._scorer.score(item, answer)
-        if score.detail in FAILURES:
+        if score.detail in FAILURES and self.judge is None:
             await self._try_scorer(item)
         return score
+
+    @property
+    def judge(self) -> Any:
+        """The model that scores it; None where none does."""
+        return self._scorer.judge.model if isinstance(self._scorer, JudgeScorer) else None
+
+    def seated(self, ask: Ask) -> ItemTask:
+        """The same task, whose judge is asked through `ask`."""
+        return self._scored_by(lambda judge: judge.seated(ask))
+
+    def judged_by(self, name: str) -> ItemTask:
+        """The same task, whose judge is called `name`."""
+        return self._scored_by(lambda judge: judge.named(name))
+
+    def _scored_by(self, change: Callable[[JudgeScorer], JudgeScorer]) -> ItemTask:
+        scorer = change(self._scorer) if isinstance(self._scorer, JudgeScorer) else self._scorer
+        return ItemTask(self._card, self._splits, scorer, self._workers)
 
     async def close(self) -> None:
         await self._scorer.close()

@@ -11,7 +11,7 @@ import difflib
 import importlib.util
 import json
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,17 +19,18 @@ from typing import Any
 from loriner.errors import TaskError
 from loriner.tasks import strict_json
 from loriner.tasks.base import Tool
-from loriner.tasks.calling import how_called
+from loriner.tasks.function_signature import how_called
 from loriner.tasks.items import Card, Item, ItemTask
+from loriner.tasks.judge import Judge, JudgeScorer
 from loriner.tasks.scorer import InProcess, InWorker, ScoreFunction, Scorer, Worker, WorkerSpec
 from loriner.tasks.splits import DEFAULT_SHARES, SPLIT_WORDS, by_hash, read_shares
 
-_KEYS = ("name", "items", "scorer", "split", "description", "tools", "seed_harness")
+_KEYS = ("name", "items", "scorer", "judge", "split", "description", "tools", "seed_harness")
 
 
 def from_jsonl(
     path: str | Path,
-    scorer: ScoreFunction | str,
+    scorer: ScoreFunction | Judge | str,
     *,
     name: str | None = None,
     description: str = "",
@@ -38,18 +39,33 @@ def from_jsonl(
 ) -> ItemTask:
     """The task of a JSONL file, named after the file unless told otherwise.
 
-    `scorer` is a function of (item, answer), called in this process, or `FILE.py:FUNCTION`, called in a
-    worker process.
+    `scorer` is a function of (item, answer), called in this process, `FILE.py:FUNCTION`, called in a worker
+    process, or a `Judge`.
 
     Raises:
         TaskError: the file, the split or the scorer's file is wrong.
     """
     file = Path(path)
-    held: Scorer = (
-        InWorker(function_spec(scorer, Path(), "scorer")) if isinstance(scorer, str) else InProcess(scorer)
-    )
-    card = Card(name=name or file.stem, description=description or _describe(name), seed_harness=seed_harness)
-    return ItemTask(card, by_hash(read_items(file), read_shares(split, f"the split of {file}")), held)
+    card = Card(name=name or file.stem, description=description or describe(name), seed_harness=seed_harness)
+    return from_items(read_items(file), scorer, card, split, str(file))
+
+
+def from_items(
+    items: Sequence[Item],
+    scorer: ScoreFunction | Judge | str,
+    card: Card,
+    split: Mapping[str, float] = DEFAULT_SHARES,
+    origin: str = "the items",
+) -> ItemTask:
+    """The task of items that were read. `origin` is what they are called in an error."""
+    shares = read_shares(split, f"the split of {origin}")
+    return ItemTask(card, by_hash(items, shares), _scorer_of(scorer))
+
+
+def _scorer_of(given: ScoreFunction | Judge | str) -> Scorer:
+    if isinstance(given, Judge):
+        return JudgeScorer(given)
+    return InWorker(function_spec(given, Path(), "scorer")) if isinstance(given, str) else InProcess(given)
 
 
 def load_folder(path: str | Path) -> ItemTask:
@@ -57,7 +73,7 @@ def load_folder(path: str | Path) -> ItemTask:
     `split`, `description`, `seed_harness` and `tools = ["tools.py:lookup"]`.
 
     The scorer and the tools run in workers, never in this process. The tools' workers cannot read the items
-    and the scorer, where the machine can refuse it (`hiding.lack` says why not).
+    and the scorer, where the machine can refuse it (`hidden_files.lack` says why not).
 
     Raises:
         TaskError: a file is missing or wrong, with its place.
@@ -65,25 +81,35 @@ def load_folder(path: str | Path) -> ItemTask:
     folder = Path(path)
     file = folder / "task.toml"
     settings = _read_settings(file)
-    scored_by = function_spec(settings["scorer"], folder, f"scorer in {file}")
+    scorer = _scorer_in(settings, folder, file)
     specs = [function_spec(text, folder, f"a tool in {file}") for text in settings.get("tools", [])]
-    hidden = _hidden(folder / settings["items"], scored_by.file, {spec.file for spec in specs})
+    scored_by = None if isinstance(scorer, JudgeScorer) else scorer.spec.file
+    hidden = _hidden(folder / settings["items"], scored_by, {spec.file for spec in specs})
     workers = [Worker(replace(spec, hidden=hidden)) for spec in specs]
     card = Card(
         name=settings["name"],
-        description=settings.get("description") or _describe(settings["name"]),
+        description=settings.get("description") or describe(settings["name"]),
         seed_harness=settings.get("seed_harness", "minimal"),
         tools={worker.spec.function: _tool(worker) for worker in workers},
     )
     shares = read_shares(settings.get("split", DEFAULT_SHARES), f"[split] in {file}")
-    scorer = InWorker(scored_by)
     splits = by_hash(read_items(folder / settings["items"]), shares)
     return ItemTask(card, splits, scorer, workers)
 
 
-def _hidden(items: Path, scorer: Path, tools: Collection[Path]) -> tuple[Path, ...]:
+def _scorer_in(settings: Mapping[str, Any], folder: Path, file: Path) -> InWorker | JudgeScorer:
+    """The scorer that a task.toml names: a function, or a judge. Raises `TaskError` for a wrong one."""
+    if "judge" not in settings:
+        return InWorker(function_spec(settings["scorer"], folder, f"scorer in {file}"))
+    judge = settings["judge"]
+    if judge.keys() != {"model", "rubric"} or not all(isinstance(each, str) for each in judge.values()):
+        raise TaskError(f"[judge] in {file}: expected model and rubric, each a text; found {judge!r:.120}")
+    return JudgeScorer(Judge(judge["model"], judge["rubric"]))
+
+
+def _hidden(items: Path, scorer: Path | None, tools: Collection[Path]) -> tuple[Path, ...]:
     """The files that hold answers, or may, and are no tool's own."""
-    if scorer in tools:
+    if scorer is None or scorer in tools:
         return (items.resolve(),)
     compiled = Path(importlib.util.cache_from_source(str(scorer)))
     older = compiled.parent.glob(f"{scorer.stem}.*.pyc")
@@ -96,33 +122,46 @@ def read_items(path: Path) -> list[Item]:
     Raises:
         TaskError: the file cannot be read, holds no item, or a line is wrong.
     """
-    items: dict[str, Item] = {}
-    lines: dict[str, int] = {}
     text = _read_text(path)
     if shape := _other_shape(text):
         raise TaskError(f"{path} is {shape}; expected JSON Lines: one object per line")
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
+    return items_in(
+        text.split("\n"), f"{path}, line", f"{path} holds no item; expected one JSON object per line"
+    )
+
+
+def items_in(texts: Iterable[str], place: str, lacking: str) -> list[Item]:
+    """The items of JSON texts, ids as text, blank texts left out.
+
+    `place` and a number from 1 name a text in an error; `lacking` is the error where there is no item.
+
+    Raises:
+        TaskError: there is none, or a text is wrong.
+    """
+    items: dict[str, Item] = {}
+    numbers: dict[str, int] = {}
+    for number, text in enumerate(texts, 1):
+        if not text.strip():
             continue
-        item = _read_item(line, f"{path}, line {number}")
+        item = _read_item(text, f"{place} {number}")
         if item["id"] in items:
-            first = lines[item["id"]]
-            raise TaskError(f"{path}, line {number}: the id {item['id']!r} stands in line {first} already")
-        items[item["id"]], lines[item["id"]] = item, number
+            first = f"{place.rpartition(' ')[2]} {numbers[item['id']]}"
+            raise TaskError(f"{place} {number}: the id {item['id']!r} stands in {first} already")
+        items[item["id"]], numbers[item["id"]] = item, number
     if not items:
-        raise TaskError(f"{path} holds no item; expected one JSON object per line")
-    _require_answers_alike(path, items, lines)
+        raise TaskError(lacking)
+    _require_answers_alike(place, items, numbers)
     return list(items.values())
 
 
-def _require_answers_alike(path: Path, items: Mapping[str, Item], lines: Mapping[str, int]) -> None:
-    """Refuses a file where some items have a right answer and others have none."""
+def _require_answers_alike(place: str, items: Mapping[str, Item], numbers: Mapping[str, int]) -> None:
+    """Refuses items where some items have a right answer and others have none."""
     lacking = [name for name, item in items.items() if "answer" not in item]
     if lacking and len(lacking) < len(items):
-        found = ", ".join(sorted(items[lacking[0]])[:8])
+        found, unit = ", ".join(sorted(items[lacking[0]])[:8]), place.rpartition(" ")[2]
         raise TaskError(
-            f"{path}, line {lines[lacking[0]]}: no 'answer', which other lines have; expected one in every "
-            f"line, or in none for a scorer that needs no right answer; found the keys {found}"
+            f"{place} {numbers[lacking[0]]}: no 'answer', which other {unit}s have; expected one in every "
+            f"{unit}, or in none for a scorer that needs no right answer; found the keys {found}"
         )
 
 
@@ -141,7 +180,8 @@ def function_spec(text: str, folder: Path, where: str) -> WorkerSpec:
     return WorkerSpec(file=path, function=function)
 
 
-def _describe(name: str | None) -> str:
+def describe(name: str | None) -> str:
+    """What is said of a task that says nothing of itself."""
     about = f" of the task {name}" if name else ""
     return f"Questions{about}. Each answer is text and is scored from 0 to 1 by the task's own scorer."
 
@@ -219,9 +259,12 @@ def _read_settings(file: Path) -> dict[str, Any]:
             near = difflib.get_close_matches(key, _KEYS, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"expected {', '.join(_KEYS)}"
             raise TaskError(f"{file}: unknown key {key!r}; {hint}")
-    for key in ("name", "items", "scorer"):
+    for key in ("name", "items"):
         if key not in settings:
-            raise TaskError(f"{file}: no {key!r}; expected name, items and scorer")
+            raise TaskError(f"{file}: no {key!r}; expected name, items and scorer, or [judge]")
+    if ("scorer" in settings) == ("judge" in settings):
+        found = "both" if "judge" in settings else "no 'scorer'"
+        raise TaskError(f'{file}: {found}; expected scorer = "score.py:score", or a table [judge]')
     for key, value in settings.items():
         _check_type(key, value, file)
     return settings
@@ -230,6 +273,8 @@ def _read_settings(file: Path) -> dict[str, Any]:
 def _check_type(key: str, value: Any, file: Path) -> None:
     if key == "split":
         fits, expected = isinstance(value, dict), "a table of shares"
+    elif key == "judge":
+        fits, expected = isinstance(value, dict), "a table of model and rubric"
     elif key == "tools":
         fits = isinstance(value, list) and all(isinstance(each, str) for each in value)
         expected = "a list of FILE.py:FUNCTION"

@@ -24,7 +24,7 @@ from typing import Any, Protocol
 
 from loriner.errors import TaskError
 from loriner.records import Score
-from loriner.tasks import digests, hiding
+from loriner.tasks import digests, hidden_files
 from loriner.tasks.children import worker
 
 ScoreFunction = Callable[[Mapping[str, Any], str], Any]
@@ -94,11 +94,11 @@ class InWorker:
     def __init__(self, spec: WorkerSpec) -> None:
         self._worker = Worker(spec)
         self._name = f"{spec.file.name}:{spec.function}"
-        self._spec = spec
+        self.spec = spec
 
     @property
     def digest(self) -> str:
-        spec = self._spec
+        spec = self.spec
         return digests.of_text(digests.of_program(spec.file), spec.function, spec.argument or "")
 
     async def score(self, item: Mapping[str, Any], answer: str) -> Score:
@@ -214,7 +214,7 @@ class Worker:
         return await self._receive(process)
 
     async def _start(self) -> asyncio.subprocess.Process:
-        rules = hiding.ruleset(self.spec.hidden)
+        rules = hidden_files.ruleset(self.spec.hidden)
         try:
             self._process = process = await self._run(rules)
         finally:

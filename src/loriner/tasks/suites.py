@@ -9,8 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from loriner.errors import TaskError
-from loriner.tasks.format_varied import VARIED
-from loriner.tasks.grading import DATASETS
+from loriner.tasks.multihop.answer_match import DATASETS
+from loriner.tasks.varied.task import VARIED
 
 TRAIN = ("codeio", "maze", "rotten_oranges", "simple_geometry", "tower_of_hanoi")
 """The five training families of arXiv 2609.35738."""

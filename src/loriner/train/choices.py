@@ -20,10 +20,10 @@ from statistics import fmean
 from typing import Any
 
 from loriner.errors import ConfigError
-from loriner.propose.revisions import ENTRIES
+from loriner.propose.catalogue_list import ENTRIES
 from loriner.records import Harness, Rollout
 from loriner.seeding import generator
-from loriner.tasks.format_varied import canonical_name
+from loriner.tasks.varied.task import canonical_name
 from loriner.train import jsonl
 
 N_DEALS = 400

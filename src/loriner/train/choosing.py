@@ -18,7 +18,7 @@ from typing import Any
 from loriner.errors import ConfigError
 from loriner.propose.proposer import Completion, read
 from loriner.records import Rollout
-from loriner.tasks.format_varied import canonical_name
+from loriner.tasks.varied.task import canonical_name
 from loriner.train import jsonl
 from loriner.train.choices import Choice, choices, figures, kind_of
 from loriner.train.exercise import Exercise

@@ -25,11 +25,11 @@ from loriner.errors import ConfigError, InfrastructureError
 from loriner.evaluation.evaluator import gathered
 from loriner.propose.proposer import Proposer, propose
 from loriner.statistics import Interval, Paired, interval, paired
-from loriner.tasks.format_varied import canonical_name, is_varied
+from loriner.tasks.varied.task import canonical_name, is_varied
 from loriner.train import jsonl
 from loriner.train.choices import Choice, kind_of, report
 from loriner.train.exercise import Exercise
-from loriner.train.reward import Reward, Scorer
+from loriner.train.reward import Reward, Rewarder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class ProposerStanding:
     """What one proposer came to."""
 
     proposer: str
@@ -95,7 +95,7 @@ class Standing:
 
 
 async def sample(
-    scorer: Scorer, exercises: Sequence[Exercise], proposer: Proposer, completions: int
+    rewarder: Rewarder, exercises: Sequence[Exercise], proposer: Proposer, completions: int
 ) -> list[Sample]:
     """`completions` of the proposer in each context, scored.
 
@@ -104,7 +104,7 @@ async def sample(
         ModelError: the proposer's endpoint failed.
     """
     rows = [(each, index) for each in exercises for index in range(completions)]
-    return await gathered(_sample(scorer, each, proposer, index) for each, index in rows)
+    return await gathered(_sample(rewarder, each, proposer, index) for each, index in rows)
 
 
 def keep(path: Path, head: Mapping[str, Any], samples: Sequence[Sample]) -> None:
@@ -149,14 +149,14 @@ def _adapter() -> TypeAdapter[list[Sample]]:
     return TypeAdapter(list[Sample])
 
 
-def standing(name: str, samples: Sequence[Sample]) -> Standing:
+def standing(name: str, samples: Sequence[Sample]) -> ProposerStanding:
     """The figures of one proposer from its samples."""
     kept = _by_unit(samples, lambda each: each.score_or_seed)
     scores = _by_unit(samples, lambda each: each.reward.score)
     seeds = _by_unit(samples, lambda each: each.seed_score)
     n = min(map(len, _grouped(samples, lambda each: each.context).values()))
     tasks = sorted({each.task for each in samples})
-    return Standing(
+    return ProposerStanding(
         proposer=name,
         score=interval(list(scores.values())),
         score_or_seed=interval(list(kept.values())),
@@ -194,13 +194,13 @@ def best_of(scores: Sequence[float], k: int) -> float:
     return sum(score * comb(at, k - 1) for at, score in enumerate(ordered)) / ways
 
 
-async def _sample(scorer: Scorer, exercise: Exercise, proposer: Proposer, index: int) -> Sample:
-    lab, context = scorer.lab, exercise.context
+async def _sample(rewarder: Rewarder, exercise: Exercise, proposer: Proposer, index: int) -> Sample:
+    lab, context = rewarder.lab, exercise.context
     rollout = await propose(proposer, context, index)
-    judged = await scorer.judge(exercise, rollout.completion, index)
-    task, questions = scorer.graders(exercise)
+    found = await rewarder.scored(exercise, rollout.completion, index)
+    task, questions = rewarder.graders(exercise)
     seed = await lab.evaluate(task, context.harness, questions, purpose="grade")
-    if judged.reward is None or seed.mean_score is None or seed.n_infra_errors:
+    if found.reward is None or seed.mean_score is None or seed.n_infra_errors:
         raise InfrastructureError(
             f"completion {index} of {proposer.name} in {context.id} could not be scored: the solver or "
             "the sandbox is down; "
@@ -212,7 +212,7 @@ async def _sample(scorer: Scorer, exercise: Exercise, proposer: Proposer, index:
         index=index,
         code=rollout.failure.code if rollout.failure else "",
         seed_score=seed.mean_score,
-        reward=judged.reward,
+        reward=found.reward,
         tokens=sum(call.completion_tokens for call in rollout.calls),
         completion=rollout.completion,
         choice=kind_of(context.harness, rollout),

@@ -19,7 +19,7 @@ from loriner.propose.prompt import Count, estimate_tokens, messages
 from loriner.records import Context, Evaluation, Harness, PastRevision, Trial
 from loriner.seeding import generator
 from loriner.tasks.base import Task
-from loriner.tasks.format_varied import canonical_name
+from loriner.tasks.varied.task import canonical_name
 from loriner.train.exercise import Exercise
 from loriner.train.reward import Scored
 

@@ -13,12 +13,12 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Any
 
-from loriner.propose.revisions.reading import facts_of
-from loriner.tasks.format_varied import is_varied
-from loriner.train.trees import Child, Node
+from loriner.propose.fact_finding import facts_of
+from loriner.tasks.varied.task import is_varied
+from loriner.train.trees import Child, TreeNode
 
 
-def table(nodes: Sequence[Node], provenance: Mapping[str, Any]) -> dict[str, Any]:
+def table(nodes: Sequence[TreeNode], provenance: Mapping[str, Any]) -> dict[str, Any]:
     """`provenance`, and `gains`: entry → fact → [nodes, mean gain, its standard error]."""
     gains: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for node in nodes:
@@ -36,7 +36,7 @@ def table(nodes: Sequence[Node], provenance: Mapping[str, Any]) -> dict[str, Any
     }
 
 
-def facts(node: Node) -> Iterator[str]:
+def facts(node: TreeNode) -> Iterator[str]:
     """What is known of a node without knowing its task, as `name=value`; `all` for every node."""
     found = facts_of(node.context)
     yield "all"
@@ -48,7 +48,7 @@ def facts(node: Node) -> Iterator[str]:
         yield f"fault={max(found.lost, key=lambda each: found.lost[each])}"
 
 
-def expected_gains(nodes: Sequence[Node], weight: float = 4.0) -> Callable[[Node, Child], float]:
+def expected_gains(nodes: Sequence[TreeNode], weight: float = 4.0) -> Callable[[TreeNode, Child], float]:
     """The gain to expect of a child: what it was on the questions that it met, with `weight` more questions
     on which it was what its entry gained on average, on seeds or on revised programs.
     """
@@ -58,7 +58,7 @@ def expected_gains(nodes: Sequence[Node], weight: float = 4.0) -> Callable[[Node
             seen[child.entry, bool(node.path)].append(node.gain(child, node.chosen_on[: node.first]))
     average = {key: _mean(values) for key, values in seen.items()}
 
-    def expected(node: Node, child: Child) -> float:
+    def expected(node: TreeNode, child: Child) -> float:
         n = len(child.scores)
         gain = node.gain(child, list(child.scores))
         return (n * gain + weight * average[child.entry, bool(node.path)]) / (n + weight)
@@ -66,7 +66,7 @@ def expected_gains(nodes: Sequence[Node], weight: float = 4.0) -> Callable[[Node
     return expected
 
 
-def by_depth(nodes: Sequence[Node]) -> dict[int, dict[str, Any]]:
+def by_depth(nodes: Sequence[TreeNode]) -> dict[int, dict[str, Any]]:
     """By depth: nodes, their mean score, the best child's gain on fresh questions, and on how many nodes a
     child was better.
     """
@@ -84,15 +84,15 @@ def by_depth(nodes: Sequence[Node]) -> dict[int, dict[str, Any]]:
     return found
 
 
-def _chosen_gain(node: Node) -> float:
+def _chosen_gain(node: TreeNode) -> float:
     return node.gain(node.finished[0], node.chosen_on)
 
 
-def _best_gain(node: Node) -> float:
+def _best_gain(node: TreeNode) -> float:
     return node.gain(node.finished[0], node.fresh) if _chosen_gain(node) > 0 else 0.0
 
 
-def _same_for_all(layer: Sequence[Node]) -> list[str | float]:
+def _same_for_all(layer: Sequence[TreeNode]) -> list[str | float]:
     """The entry that gains most over the layer if it is always taken, with its mean gain; a node on which it
     was not tried counts as 0.
     """
@@ -112,5 +112,5 @@ def _mean(values: Sequence[float]) -> float:
     return fmean(values) if values else 0.0
 
 
-def _first(nodes: Sequence[Node]) -> int:
+def _first(nodes: Sequence[TreeNode]) -> int:
     return max((node.first for node in nodes), default=0)

@@ -18,8 +18,8 @@ from loriner.train.advantage import Pay
 from loriner.train.choices import choices, figures
 from loriner.train.exercise import Exercise, require_divisible
 from loriner.train.finite_gradients import FiniteUpdates
-from loriner.train.journal import Journal, Row, require_signal, summary
-from loriner.train.patience import Judge
+from loriner.train.journal import Journal, RolloutRow, require_signal, summary
+from loriner.train.patience import Rewards
 from loriner.train.policy import (
     chat,
     device_options,
@@ -64,7 +64,7 @@ def train_grpo(
     config: TrainConfig,
     base: str,
     source: Source,
-    judge: Judge,
+    rewards: Rewards,
     *,
     tell: Callable[[str], None] = print,
     rollouts: Callable[[Sequence[Any], Any], dict[str, Any]] | None = None,
@@ -78,7 +78,7 @@ def train_grpo(
         DeadSignal, NotFinite: nothing left to learn from; a checkpoint was written.
         InfrastructureError: the solver stayed away; the last checkpoint stands.
     """
-    run = _Run(config, source, judge, tell)
+    run = _Run(config, source, rewards, tell)
     model, tokenizer = load_policy(base)
     trainer = _Trainer(
         run,
@@ -122,12 +122,12 @@ class _Run:
     """What one process of a training keeps between the trainer's calls."""
 
     def __init__(
-        self, config: TrainConfig, source: Source, judge: Judge, tell: Callable[[str], None]
+        self, config: TrainConfig, source: Source, rewards: Rewards, tell: Callable[[str], None]
     ) -> None:
         self.config, self.table = config, config.grpo
         self.checkpoints = config.output / "grpo" / "checkpoints"
         self.journal = Journal(config.output / "grpo")
-        self.source, self.judge, self.tell = source, judge, tell
+        self.source, self.rewards, self.tell = source, rewards, tell
         self.exercises: Sequence[Exercise] = ()
         self.per_epoch = 0
         self.pending: dict[str, Any] = {}
@@ -265,7 +265,7 @@ class _Run:
         first = self.accelerator.process_index * len(texts)
         indices = [(first + at) % self.table.completions for at in range(len(texts))]
         exercises = [self.exercises[at] for at in place]
-        scored = self.judge(exercises, texts, indices)
+        scored = self.rewards(exercises, texts, indices)
         update = trainer_state.global_step // self.table.passes + 1
         rows = self._paid(update, gather_object(list(zip(exercises, scored, strict=True))))
         self.advantages = [each.advantage for each in rows[first : first + len(texts)]]
@@ -283,15 +283,15 @@ class _Run:
             self.pending |= self._chosen(update)
         return [each.gain for each in rows[first : first + len(texts)]]
 
-    def _paid(self, update: int, found: Sequence[tuple[Exercise, Scored]]) -> list[Row]:
+    def _paid(self, update: int, found: Sequence[tuple[Exercise, Scored]]) -> list[RolloutRow]:
         """The rows of all processes' completions, group after group, with what each is paid."""
-        rows = list[Row]()
+        rows = list[RolloutRow]()
         for at in range(0, len(found), self.table.completions):
             group = found[at : at + self.table.completions]
             gains = self.pay.gains([each for _, each in group])
             pays = zip(group, gains, self.pay.advantages(gains), strict=True)
             rows += [
-                Row.of(update, exercise.context, each, gain=gain, advantage=advantage)
+                RolloutRow.of(update, exercise.context, each, gain=gain, advantage=advantage)
                 for (exercise, each), gain, advantage in pays
             ]
         return rows

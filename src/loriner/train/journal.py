@@ -41,7 +41,7 @@ class DeadSignal(LorinerError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class RolloutRow:
     """One rollout as the journal keeps it."""
 
     update: int
@@ -76,7 +76,7 @@ class Row:
         *,
         gain: float | None = None,
         advantage: float = 0.0,
-    ) -> Row:
+    ) -> RolloutRow:
         rollout = scored.rollout
         candidate = rollout.candidate
         return cls(
@@ -96,7 +96,7 @@ class Row:
         )
 
 
-def summary(rows: Sequence[Row], group: int) -> dict[str, Any]:
+def summary(rows: Sequence[RolloutRow], group: int) -> dict[str, Any]:
     """The figures of one update: means of each part of the reward, gains, invalid edits by code, candidates
     by pattern, groups without spread.
 
@@ -142,7 +142,7 @@ class Journal:
             if path.exists():
                 jsonl.write(path, [row for row in jsonl.read(path, torn=True) if row["update"] <= update])
 
-    def add_rollouts(self, rows: Iterable[Row]) -> None:
+    def add_rollouts(self, rows: Iterable[RolloutRow]) -> None:
         jsonl.append(self.rollouts, [asdict(row) for row in rows])
 
     def add_update(self, figures: Mapping[str, Any]) -> None:
@@ -194,7 +194,7 @@ def require_signal(updates: Sequence[Mapping[str, Any]], dead_after: int) -> Non
     )
 
 
-def _better(row: Row) -> bool:
+def _better(row: RolloutRow) -> bool:
     """Whether the candidate scored more than the program that it revises."""
     assert row.reward is not None
     return bool(row.candidate) and row.before is not None and row.reward["score"] > row.before

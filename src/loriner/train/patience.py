@@ -16,7 +16,7 @@ FIRST_PAUSE_S = 5.0
 LONGEST_PAUSE_S = 120.0
 
 
-class Judge(Protocol):
+class Rewards(Protocol):
     def __call__(
         self, exercises: Sequence[Exercise], completions: Sequence[str], indices: Sequence[int]
     ) -> list[Scored]:
@@ -25,22 +25,22 @@ class Judge(Protocol):
 
 
 def patient(
-    judge: Judge,
+    rewards: Rewards,
     patience_s: float,
     tell: Callable[[str], None],
     *,
     sleep: Callable[[float], None] = time.sleep,
-) -> Judge:
-    """A judge that asks again, after ever longer pauses, for what could not be scored.
+) -> Rewards:
+    """Rewards that are asked for again, after ever longer pauses, for what could not be scored.
 
     Its results hold None for at most `MAX_UNSCORED` of a batch. After `patience_s` of pauses it raises
     `InfrastructureError`: training stops, its checkpoints stay.
     """
 
-    def judged(
+    def patient_rewards(
         exercises: Sequence[Exercise], completions: Sequence[str], indices: Sequence[int]
     ) -> list[Scored]:
-        found = judge(exercises, completions, indices)
+        found = rewards(exercises, completions, indices)
         waited, pause = 0.0, FIRST_PAUSE_S
         while missing := [at for at, each in enumerate(found) if not each.complete]:
             if len(missing) <= MAX_UNSCORED * len(found) and waited:
@@ -55,7 +55,7 @@ def patient(
             tell(f"{len(missing)} of {len(found)} completions could not be scored; again in {pause:.0f} s")
             sleep(pause)
             waited, pause = waited + pause, min(2 * pause, LONGEST_PAUSE_S)
-            again = judge(
+            again = rewards(
                 [exercises[at] for at in missing],
                 [completions[at] for at in missing],
                 [indices[at] for at in missing],
@@ -64,4 +64,4 @@ def patient(
                 found[at] = each
         return found
 
-    return judged
+    return patient_rewards

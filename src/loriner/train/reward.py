@@ -71,27 +71,27 @@ class Scored:
 
 
 @dataclass(slots=True, kw_only=True)
-class Scorer:
+class Rewarder:
     """Scores completions by running their candidates."""
 
     lab: Evaluator
     tasks: Mapping[str, Task]
     """By name: every task that an exercise can come from."""
     deadline_s: float = 900.0
-    """Wall time of one `score`. Beyond it the machine is at fault (each trial has limits of its own)."""
+    """Wall time of one `reward`. Beyond it the machine is at fault (each trial has limits of its own)."""
     _questions: dict[str, dict[str, Question]] = field(default_factory=dict)
 
-    async def score(self, exercise: Exercise, completion: str) -> Reward | None:
+    async def reward(self, exercise: Exercise, completion: str) -> Reward | None:
         """The reward, or None when infrastructure failed or the deadline passed.
 
         Raises:
             BudgetReached: a cap of the run is reached.
             ConfigError: the exercise names a task or a question that is not here.
         """
-        return (await self.judge(exercise, completion)).reward
+        return (await self.scored(exercise, completion)).reward
 
-    async def judge(self, exercise: Exercise, completion: str, index: int = 0) -> Scored:
-        """As `score`, with the rollout that the completion makes."""
+    async def scored(self, exercise: Exercise, completion: str, index: int = 0) -> Scored:
+        """As `reward`, with the rollout that the completion makes."""
         rollout = read(exercise.context, index, Completion(completion))
         if rollout.candidate is None:
             reward = Reward(score=0.0, parsed=parsed(rollout), applied=False, completion_rate=0.0)
@@ -99,15 +99,15 @@ class Scorer:
         evaluation = await self.evaluate(exercise, rollout.candidate)
         return Scored(rollout=rollout, reward=None if evaluation is None else _reward(evaluation))
 
-    async def judge_all(
+    async def scored_all(
         self, exercises: Sequence[Exercise], completions: Sequence[str], indices: Sequence[int]
     ) -> list[Scored]:
-        """Each completion in its exercise, judged together and beside its program; the order is kept."""
+        """Each completion in its exercise, scored together and beside its program; the order is kept."""
         rows = zip(exercises, completions, indices, strict=True)
         distinct = {each.context.id: each for each in exercises}
         async with together() as group:
             parents = group.create_task(self.unrevised(list(distinct.values())))
-            scored = [group.create_task(self.judge(*row)) for row in rows]
+            scored = [group.create_task(self.scored(*row)) for row in rows]
         before = dict(zip(distinct, parents.result(), strict=True))
         return [
             replace(each.result(), before=before[exercise.context.id])

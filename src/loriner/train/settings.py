@@ -13,17 +13,17 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
-from loriner.config import Table, assign
+from loriner.config import SettingsTable, assign
 from loriner.errors import ConfigError
 from loriner.statistics import Rule
 
-T = TypeVar("T", bound=Table)
+T = TypeVar("T", bound=SettingsTable)
 
 Setting = Literal["canonical", "varied"]
 """The questions as they are, or in frames and answer contracts that vary (docs/tasks.md)."""
 
 
-class ContextsTable(Table):
+class ContextsTable(SettingsTable):
     """What contexts are drawn from, and how many."""
 
     tasks: tuple[str, ...] = Field(min_length=1)
@@ -48,7 +48,7 @@ class ContextsTable(Table):
     """Contexts of the held-out families."""
 
 
-class TeacherTable(Table):
+class TeacherTable(SettingsTable):
     """Who writes the SFT data and what of it is kept."""
 
     proposer: str = "catalogue"
@@ -64,7 +64,7 @@ class TeacherTable(Table):
     function_level: bool = True
 
 
-class TreesTable(Table):
+class TreesTable(SettingsTable):
     """Trees of revised programs, and the lessons from them. `contexts` says on which tasks and programs."""
 
     depth: int = Field(default=3, ge=1)
@@ -94,7 +94,7 @@ class TreesTable(Table):
     """No more rows of the first round than of all later ones."""
 
 
-class AdapterTable(Table):
+class AdapterTable(SettingsTable):
     """A LoRA adapter."""
 
     rank: int = Field(default=32, ge=1)
@@ -102,7 +102,7 @@ class AdapterTable(Table):
     """Source names none: twice the rank, by common practice."""
 
 
-class SftTable(Table):
+class SftTable(SettingsTable):
     """Supervised fine-tuning on the teacher's rows."""
 
     adapter: AdapterTable = AdapterTable()
@@ -123,7 +123,7 @@ class SftTable(Table):
     """Share of the samples that make a candidate, which the chosen checkpoint has."""
 
 
-class GrpoTable(Table):
+class GrpoTable(SettingsTable):
     """Reinforcement learning from running the revised harness."""
 
     contexts_per_update: int = Field(default=40, ge=1)
@@ -176,7 +176,7 @@ class GrpoTable(Table):
     """Wall time that scoring waits for infrastructure to come back."""
 
 
-class HardwareTable(Table):
+class HardwareTable(SettingsTable):
     """What it runs on: for launch lines and estimates."""
 
     processes: int = Field(default=1, ge=1)
@@ -187,7 +187,7 @@ class HardwareTable(Table):
     """The accelerate configuration file, beside the training file."""
 
 
-class PolicyTable(Table):
+class PolicyTable(SettingsTable):
     """The model that learns to revise."""
 
     base: str = Field(min_length=1)
@@ -198,7 +198,7 @@ class PolicyTable(Table):
     """Arguments of the chat template, such as `enable_thinking = false`. SFT and GRPO share them."""
 
 
-class TrainConfig(Table):
+class TrainConfig(SettingsTable):
     """A training file."""
 
     name: str

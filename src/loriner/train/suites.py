@@ -12,10 +12,10 @@ from loriner.harness.contract import from_library, load
 from loriner.records import Harness
 from loriner.seeding import generator
 from loriner.tasks.base import Task
-from loriner.tasks.format_varied import varied_name
-from loriner.tasks.named import open_task
-from loriner.tasks.reasoning_gym import ADAPTING, TRAINING
+from loriner.tasks.by_name import open_task
+from loriner.tasks.reasoning_gym.task import ADAPTING, TRAINING
 from loriner.tasks.suites import spelt_out
+from loriner.tasks.varied.task import varied_name
 from loriner.train.contexts import State
 from loriner.train.renaming import renamed
 from loriner.train.settings import ContextsTable, Setting

@@ -81,7 +81,7 @@ class Lesson:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class TeachReport:
     """What a teacher came to."""
 
     teacher: str
@@ -151,11 +151,11 @@ def export(lessons: Sequence[Lesson], plan: TeachPlan, path: Path) -> int:
     return len(found)
 
 
-def report(teacher: str, lessons: Sequence[Lesson], plan: TeachPlan) -> Report:
+def report(teacher: str, lessons: Sequence[Lesson], plan: TeachPlan) -> TeachReport:
     """What was kept and dropped, by reason and by pattern."""
     kept = [each for each in lessons if not each.dropped]
     shares = Counter(each.pattern for each in kept)
-    return Report(
+    return TeachReport(
         teacher=teacher,
         n_contexts=len({each.exercise.context.id for each in lessons}),
         n_completions=len(lessons),

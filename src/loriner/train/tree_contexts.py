@@ -14,10 +14,10 @@ from loriner.records import FeedbackTrial, Trial, target_texts
 from loriner.tasks.base import Task
 from loriner.train.contexts import DrawPlan, State, tried_before
 from loriner.train.tree_lessons import LessonPlan, told
-from loriner.train.trees import Node, past
+from loriner.train.trees import TreeNode, past
 
 
-def states(nodes: Sequence[Node], plan: LessonPlan, *, depth: int, gain: float = 0.0) -> list[State]:
+def states(nodes: Sequence[TreeNode], plan: LessonPlan, *, depth: int, gain: float = 0.0) -> list[State]:
     """The programs of the trees that had at most `depth` revisions, with their histories: those that were
     revised, and the best revision of each where it is better and was not revised itself. Programs that are
     right on every question are left out, and those whose best revision gained less than `gain`: nothing can
@@ -37,7 +37,7 @@ def states(nodes: Sequence[Node], plan: LessonPlan, *, depth: int, gain: float =
     return list(found.values())
 
 
-async def take_over(lab: Evaluator, tasks: Mapping[str, Task], nodes: Sequence[Node]) -> int:
+async def take_over(lab: Evaluator, tasks: Mapping[str, Task], nodes: Sequence[TreeNode]) -> int:
     """Brings the feedback trials of the nodes into the run; returns how many. A trial of a question that is
     not here as it was there is left out.
     """
@@ -61,14 +61,14 @@ def replayed(
     return whole, replace(plan, pool=plan.feedback)
 
 
-def _open(node: Node, gain: float) -> bool:
+def _open(node: TreeNode, gain: float) -> bool:
     """Whether something can be gained on the node's program, as far as is known."""
     if _perfect([node.scores[each] for each in node.chosen_on]):
         return False
     return not node.finished or node.gain(node.finished[0], node.chosen_on) >= gain
 
 
-def _next(node: Node, by_context: Mapping[str, Node], plan: LessonPlan) -> State | None:
+def _next(node: TreeNode, by_context: Mapping[str, TreeNode], plan: LessonPlan) -> State | None:
     """The node's program with its best revision; None where none is better, or nothing is left to gain."""
     best = node.finished[0] if node.finished else None
     if best is None or node.gain(best, node.chosen_on) <= 0:

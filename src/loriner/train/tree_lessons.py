@@ -24,7 +24,7 @@ from loriner.train.exercise import Exercise
 from loriner.train.gains import expected_gains
 from loriner.train.settings import TrainConfig
 from loriner.train.teacher import Lesson, balanced, row
-from loriner.train.trees import Child, Node, past
+from loriner.train.trees import Child, TreeNode, past
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ def plan_of(config: TrainConfig) -> LessonPlan:
     )
 
 
-def lessons(nodes: Sequence[Node], tasks: Mapping[str, Task], plan: LessonPlan) -> list[Lesson]:
+def lessons(nodes: Sequence[TreeNode], tasks: Mapping[str, Task], plan: LessonPlan) -> list[Lesson]:
     """A lesson for each of the best children of each node, those that are not used with the reason."""
     by_context = {node.context.id: node for node in nodes}
     expected = expected_gains(nodes)
@@ -136,7 +136,7 @@ def summary(found: Sequence[Lesson]) -> dict[str, Any]:
     }
 
 
-def _best(node: Node, expected: Callable[[Node, Child], float], n: int) -> list[Child]:
+def _best(node: TreeNode, expected: Callable[[TreeNode, Child], float], n: int) -> list[Child]:
     """The child that won all rungs; or, of those that won the first, the n of the highest expected gain."""
     if n == 1:
         return node.finished[:1]
@@ -144,7 +144,9 @@ def _best(node: Node, expected: Callable[[Node, Child], float], n: int) -> list[
     return sorted(tried, key=lambda each: -expected(node, each))[:n]
 
 
-def _lesson(node: Node, child: Child, by_context: Mapping[str, Node], task: Task, plan: LessonPlan) -> Lesson:
+def _lesson(
+    node: TreeNode, child: Child, by_context: Mapping[str, TreeNode], task: Task, plan: LessonPlan
+) -> Lesson:
     context = told(node, by_context, plan, child.entry)
     shared = {each for each in node.scores if each in child.scores}
     before = {each: node.scores[each] for each in shared}
@@ -160,7 +162,7 @@ def _lesson(node: Node, child: Child, by_context: Mapping[str, Node], task: Task
     )
 
 
-def _exercise(context: Context, node: Node, plan: LessonPlan) -> tuple[Exercise, str]:
+def _exercise(context: Context, node: TreeNode, plan: LessonPlan) -> tuple[Exercise, str]:
     """The context as the proposer reads it, and why it cannot be used; empty if it can."""
     grade = tuple(node.chosen_on)
     try:
@@ -171,7 +173,7 @@ def _exercise(context: Context, node: Node, plan: LessonPlan) -> tuple[Exercise,
 
 
 def _fault(
-    node: Node,
+    node: TreeNode,
     child: Child,
     before: Mapping[str, float],
     after: Mapping[str, float],
@@ -193,7 +195,7 @@ def _fault(
     return "" if found is None else "memorised"
 
 
-def told(node: Node, by_context: Mapping[str, Node], plan: LessonPlan, entry: str = "") -> Context:
+def told(node: TreeNode, by_context: Mapping[str, TreeNode], plan: LessonPlan, entry: str = "") -> Context:
     """The node's context with the history of its branch: on each program some that were refused, then the
     one that was kept. Which were refused is drawn for each entry that is to be learnt.
     """
@@ -212,9 +214,9 @@ def told(node: Node, by_context: Mapping[str, Node], plan: LessonPlan, entry: st
     )
 
 
-def _branch(node: Node, by_context: Mapping[str, Node]) -> list[tuple[Node, Child | None]]:
+def _branch(node: TreeNode, by_context: Mapping[str, TreeNode]) -> list[tuple[TreeNode, Child | None]]:
     """The nodes from the seed's to this one, each with the child that was taken; none of the last."""
-    steps: list[tuple[Node, Child | None]] = [(node, None)]
+    steps: list[tuple[TreeNode, Child | None]] = [(node, None)]
     while node.origin is not None and node.origin in by_context:
         above = by_context[node.origin]
         taken = next(each for each in above.children if each.harness.id == node.context.harness.id)
@@ -223,7 +225,7 @@ def _branch(node: Node, by_context: Mapping[str, Node]) -> list[tuple[Node, Chil
     return steps
 
 
-def _refused(node: Node, plan: LessonPlan, entry: str) -> list[Child]:
+def _refused(node: TreeNode, plan: LessonPlan, entry: str) -> list[Child]:
     """Some children that were no better, in an order seeded by the entry that is to be learnt."""
     worse = [each for each in node.children if node.gain(each, node.chosen_on) <= 0]
     draw = generator(plan.seed, "tree lessons", "refused", node.context.id, entry)

@@ -77,7 +77,7 @@ class Child:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class TreeNode:
     """A program on a task, and all that was tried on it."""
 
     context: Context
@@ -120,7 +120,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
+class TreeStart:
     """A program that a node is to grow from."""
 
     task: str
@@ -149,12 +149,12 @@ class Grower:
     tasks: Mapping[str, Task]
     plan: TreePlan
     offers: Offers = known_revisions
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[TreeNode] = field(default_factory=list)
     """What is grown, layer by layer."""
     failed: list[str] = field(default_factory=list)
     """Nodes that stopped through no fault of a program, in words."""
 
-    async def grow(self, starts: Sequence[Start], seconds: float | None = None) -> None:
+    async def grow(self, starts: Sequence[TreeStart], seconds: float | None = None) -> None:
         """Grows the layers from the starts. When a layer's share of the time is over no further node begins;
         what is unfinished when all of it is over is left.
 
@@ -171,11 +171,13 @@ class Grower:
             self.nodes += grown
             layer = self._next(grown)
 
-    async def _layer(self, starts: Sequence[Start], until: float | None, end: float | None) -> list[Node]:
-        gate, grown = asyncio.Semaphore(self.plan.at_once), list[Node]()
+    async def _layer(
+        self, starts: Sequence[TreeStart], until: float | None, end: float | None
+    ) -> list[TreeNode]:
+        gate, grown = asyncio.Semaphore(self.plan.at_once), list[TreeNode]()
         n_failed = len(self.failed)
 
-        async def one(start: Start) -> None:
+        async def one(start: TreeStart) -> None:
             async with gate:
                 if until is not None and monotonic() >= until:
                     return
@@ -199,7 +201,7 @@ class Grower:
         order = {each.harness.id + each.task: number for number, each in enumerate(starts)}
         return sorted(grown, key=lambda node: order[node.context.harness.id + node.context.task])
 
-    async def _node(self, start: Start) -> Node | None:
+    async def _node(self, start: TreeStart) -> TreeNode | None:
         """The program with its children tried; None where nothing can be tried on it."""
         task, plan = self.tasks[start.task], self.plan
         context = await self._context(task, start)
@@ -217,7 +219,7 @@ class Grower:
             for each in (context.harness, *(child.harness for child in best))
         )
         final = {each.entry: scores for each, scores in zip(best, ends, strict=True)}
-        node = Node(
+        node = TreeNode(
             context=context,
             path=start.path,
             origin=start.origin,
@@ -229,7 +231,7 @@ class Grower:
         await self._keep(node)
         return node
 
-    async def _context(self, task: Task, start: Start) -> Context:
+    async def _context(self, task: Task, start: TreeStart) -> Context:
         questions = list(task.questions("feedback"))
         draw = generator(self.plan.seed, "trees", "feedback", task.name, start.harness.id)
         shown = draw.sample(questions, min(self.plan.feedback, len(questions)))
@@ -259,28 +261,28 @@ class Grower:
         found = await self.lab.evaluate(task, harness, questions, purpose="grade")
         return found.scores
 
-    async def _keep(self, node: Node) -> None:
+    async def _keep(self, node: TreeNode) -> None:
         """Notes the node in the store, once."""
         known = {each.data["context"] for each in self.lab.store.events(self.lab.run_id, EVENT)}
         if node.context.id not in known:
             await self.lab.store.add_event(self.lab.run_id, EVENT, _as_event(node))
 
-    def _next(self, grown: Sequence[Node]) -> list[Start]:
+    def _next(self, grown: Sequence[TreeNode]) -> list[TreeStart]:
         """Where the next layer starts: the best of each task first, then the second best of each."""
-        by_task: dict[str, list[tuple[float, Start]]] = {}
+        by_task: dict[str, list[tuple[float, TreeStart]]] = {}
         for node in grown:
             by_task.setdefault(node.context.task, []).extend(self._better(node))
         ranked = [_once(sorted(each, key=lambda one: -one[0]))[: self.plan.beam] for each in by_task.values()]
         return [each[place] for place in range(self.plan.beam) for each in ranked if place < len(each)]
 
-    def _better(self, node: Node) -> list[tuple[float, Start]]:
+    def _better(self, node: TreeNode) -> list[tuple[float, TreeStart]]:
         """The finished children that beat the program on the questions that chose, with their means."""
         harmful = [each for each in node.children if node.gain(each, node.chosen_on[: node.first]) < 0]
         without = frozenset(each.entry for each in harmful)
         found = []
         for child in node.finished:
             if node.gain(child, node.chosen_on) > 0:
-                start = Start(
+                start = TreeStart(
                     task=node.context.task,
                     harness=child.harness,
                     path=(*node.path, child.entry),
@@ -318,7 +320,7 @@ def questions_of(task: Task, plan: TreePlan) -> tuple[list[Question], list[Quest
     return questions[:n], questions[n : n + plan.fresh]
 
 
-def past(node: Node, child: Child, *, accepted: bool, round: int | None = None) -> PastRevision:
+def past(node: TreeNode, child: Child, *, accepted: bool, round: int | None = None) -> PastRevision:
     """A child as a later context tells it."""
     asked = [each for each in node.chosen_on if each in child.scores and each in node.scores]
     revision = child.rollout.revision
@@ -332,9 +334,9 @@ def past(node: Node, child: Child, *, accepted: bool, round: int | None = None) 
     )
 
 
-def read_nodes(store: Store, run_ids: Sequence[str]) -> list[Node]:
+def read_nodes(store: Store, run_ids: Sequence[str]) -> list[TreeNode]:
     """The nodes that the runs noted, in order; of one that several runs have, the first."""
-    found: dict[str, Node] = {}
+    found: dict[str, TreeNode] = {}
     for run_id in run_ids:
         contexts = {each.id: each for each in store.contexts(run_id)}
         grades: dict[str, dict[str, dict[str, float]]] = {}
@@ -347,7 +349,7 @@ def read_nodes(store: Store, run_ids: Sequence[str]) -> list[Node]:
     return list(found.values())
 
 
-def _as_event(node: Node) -> dict[str, object]:
+def _as_event(node: TreeNode) -> dict[str, object]:
     return {
         "context": node.context.id,
         "task": node.context.task,
@@ -366,14 +368,14 @@ def _from_event(
     context: Context,
     data: Mapping[str, object],
     grades: Mapping[str, Scores],
-) -> Node:
+) -> TreeNode:
     def child(entry: str, index: int, asked: Sequence[str]) -> Child:
         rollout = store.rollout(run_id, context.id, index)
         assert rollout is not None and rollout.candidate is not None
         known = grades[rollout.candidate.id]
         return Child(entry=entry, rollout=rollout, scores={each: known[each] for each in asked})
 
-    return Node(
+    return TreeNode(
         context=context,
         path=tuple(data["path"]),  # type: ignore[arg-type]
         origin=data["origin"],  # type: ignore[arg-type]
@@ -397,9 +399,9 @@ def _mean(scores: Scores) -> float:
     return fmean(scores.values()) if scores else 0.0
 
 
-def _once(ranked: Sequence[tuple[float, Start]]) -> list[Start]:
+def _once(ranked: Sequence[tuple[float, TreeStart]]) -> list[TreeStart]:
     """The starts, each program once."""
-    found: dict[str, Start] = {}
+    found: dict[str, TreeStart] = {}
     for _, start in ranked:
         found.setdefault(start.harness.id, start)
     return list(found.values())

@@ -8,9 +8,9 @@ from loriner.config import Settings
 from loriner.events import Observer, silent
 from loriner.report.figures import standing, stop
 from loriner.search import adapt as search
-from loriner.search.episode import Plan, planned
 from loriner.search.estimate import Estimate, of_adaptation
 from loriner.search.history import Adaptation, History, history
+from loriner.search.plan import Plan, planned
 from loriner.verbs.earlier import FRESH, Earlier
 from loriner.verbs.stage import closing, running
 from loriner.verbs.workspace import NOTHING, Lent, Workspace, named, task_of

@@ -1,10 +1,8 @@
 """The same task searched in several ways for the same price: what a sequence of revisions is worth.
 
-Each arm (task, mode, seed) is a run of its own below the comparison's run. The modes are settings of one
-loop: `sequential` revises the current version, `tree` the scored program that promises most; `independent`
-always the seed; `best-of-n` too, and takes the plain best on the grade questions (for the record, also the
-best on the test questions). `sampling` searches
-nothing: it spends as much on samples of the seed program and lets them vote. A comparison that was stopped
+Each arm (task, mode, seed) is a run of its own below the comparison's run. `search.modes` says what the
+modes are. `best-of-n` also records the best on the test questions. `sampling` searches nothing: it spends
+as much as a search does on samples of the seed program, and lets them vote. A comparison that was stopped
 walks again; what is in the store costs nothing.
 """
 
@@ -25,14 +23,13 @@ from loriner.models.meter import Allowance
 from loriner.records import Harness, Question, Trial
 from loriner.search.adapt import adapt
 from loriner.search.allowance import calls_a_question, usage_of, used
-from loriner.search.episode import Plan
 from loriner.search.history import Adaptation, history, tell
+from loriner.search.modes import in_mode
+from loriner.search.plan import Plan
 from loriner.statistics import never_told_apart
 from loriner.tasks.base import Split, Task
 from loriner.verbs.workspace import Workspace
 
-MOST_ROUNDS = 8
-"""The other modes may try this many times the rounds of `sequential`, as best-of-80 stands against ten."""
 MOST_SAMPLES = 64
 """Samples of a question: more change no vote worth the wait."""
 
@@ -67,7 +64,7 @@ class Terms(CompareSettings):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SeededTask:
     """A task with the harness that its search starts from."""
 
     task: Task
@@ -76,7 +73,7 @@ class Entry:
 
 async def run_arms(
     opened: Workspace,
-    entries: Sequence[Entry],
+    seeded_tasks: Sequence[SeededTask],
     solver: Model,
     terms: Terms,
     *,
@@ -90,12 +87,12 @@ async def run_arms(
         LorinerError: as `adapt`; the run can be resumed.
     """
     terms.require_fair(cached=opened.settings.cache)
-    if hopeless := terms.never_tells([entry.task for entry in entries]):
+    if hopeless := terms.never_tells([each.task for each in seeded_tasks]):
         observe(Note(text=hopeless))
     for number in range(terms.seeds):
-        for entry in entries:
-            seeded = opened.seeded(opened.settings.seed + number)
-            await _Contest(seeded, entry, solver, terms, run_id, observe).run()
+        for each in seeded_tasks:
+            reseeded = opened.seeded(opened.settings.seed + number)
+            await _Contest(reseeded, each, solver, terms, run_id, observe).run()
 
 
 @dataclass(slots=True)
@@ -103,7 +100,7 @@ class _Contest:
     """One task with one seed: all modes, the one that sets the allowance first."""
 
     opened: Workspace
-    entry: Entry
+    start: SeededTask
     solver: Model
     terms: Terms
     run_id: str
@@ -129,7 +126,7 @@ class _Contest:
         plan = self._plan(mode, allowance, reference)
         async with self._arm(mode, allowance) as lab:
             found = await adapt(
-                self.entry.task, self.entry.seed, lab, proposer, plan=plan, registry=self.opened.registry
+                self.start.task, self.start.seed, lab, proposer, plan=plan, registry=self.opened.registry
             )
             if found.stopped.reason == "budget":  # an arm that was cut short can be compared with none
                 raise BudgetReached(found.stopped.why)
@@ -140,7 +137,7 @@ class _Contest:
 
         The sealed score of the reference's best program took calls as well: they are given on top.
         """
-        task, seed, test = self.entry.task, self.entry.seed, self._test()
+        task, seed, test = self.start.task, self.start.seed, self._test()
         async with self._arm("sampling", allowance) as quiet:
             lab = replace(quiet, least_temperature=self.terms.temperature)
             await tell(lab.store, lab.run_id, self._start(lab, len(test)))
@@ -161,20 +158,15 @@ class _Contest:
 
     def _plan(self, mode: Mode, allowance: Allowance | None, reference: Adaptation | None) -> Plan:
         plan = self.terms.plan.model_copy(update={"allowance": allowance})
-        if mode in ("sequential", "tree"):
-            return plan.model_copy(update={"revise": "tree"}) if mode == "tree" else plan
-        rounds = MOST_ROUNDS * plan.rounds
-        found = plan.model_copy(update={"revise": "seed", "rounds": rounds})
-        if mode == "best-of-n":
-            found = found.model_copy(update={"accept": "mean", "oracle": True})
-        if allowance and reference and (price := self._least(reference, found)):
-            fits = min(rounds, max(plan.rounds, int(allowance.amount / price)))
+        found = in_mode(plan, mode)
+        if found.revise == "seed" and allowance and reference and (price := self._least(reference, found)):
+            fits = min(found.rounds, max(plan.rounds, int(allowance.amount / price)))
             found = found.model_copy(update={"rounds": fits})
         return found
 
     def _least(self, reference: Adaptation, plan: Plan) -> float:
         """What a round of a plan uses at least, if its candidates ask as much as the seed program."""
-        n_grade = len(self.entry.task.questions("grade")[: plan.grade])
+        n_grade = len(self.start.task.questions("grade")[: plan.grade])
         first = plan.schedule(n_grade).stages[0].end
         seed = self._scored(reference, reference.seed, "grade")
         return self._used(seed) / len(seed) * first * plan.candidates
@@ -182,7 +174,7 @@ class _Contest:
     @asynccontextmanager
     async def _arm(self, mode: Mode, allowance: Allowance | None) -> AsyncIterator[Evaluator]:
         """An evaluator in the arm's own run: a new one, or the one that it had before a resume."""
-        store, task, seed = self.opened.store, self.entry.task.name, self.opened.settings.seed
+        store, task, seed = self.opened.store, self.start.task.name, self.opened.settings.seed
         arms = history(store, self.run_id).arms
         known = {(arm.task, arm.mode, arm.seed): arm.run_id for arm in arms}.get((task, mode, seed))
         with self.opened.run("adapt", resume=known, parent=self.run_id) as (run_id, summary):
@@ -196,18 +188,18 @@ class _Contest:
     def _start(self, lab: Evaluator, n_test: int) -> Start:
         return Start(
             run_id=lab.run_id,
-            task=self.entry.task.name,
+            task=self.start.task.name,
             solver=lab.solver.name,
             proposer="none",
             mode="sampling",
             seed=lab.seed,
-            harness_id=self.entry.seed.id,
+            harness_id=self.start.seed.id,
             plan=self.terms.plan.model_dump(mode="json"),
             n_questions={"feedback": 0, "grade": 0, "test": n_test},
         )
 
     def _test(self) -> Sequence[Question]:
-        return self.entry.task.questions("test")[: self.terms.plan.test]
+        return self.start.task.questions("test")[: self.terms.plan.test]
 
     def _scored(self, reference: Adaptation, standing: Standing, purpose: Split) -> Sequence[Trial]:
         """The trials by which a program of the reference has its scores."""

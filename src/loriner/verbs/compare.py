@@ -9,11 +9,11 @@ from functools import partial
 from loriner.config import Settings
 from loriner.events import Note, Observer, silent
 from loriner.records import Harness
-from loriner.search.episode import Plan
 from loriner.search.estimate import Estimate, of_adaptation, of_comparison
+from loriner.search.plan import Plan
 from loriner.tasks.base import Task
 from loriner.tasks.suites import spelt_out
-from loriner.verbs.arms import Entry, Terms, run_arms
+from loriner.verbs.arms import SeededTask, Terms, run_arms
 from loriner.verbs.earlier import FRESH, Earlier
 from loriner.verbs.stage import running, tasks_of
 from loriner.verbs.workspace import NOTHING, Lent, Workspace, named, task_of
@@ -32,12 +32,12 @@ async def compare(
     solver = lab.solver
     async with tasks_of(lab.task, names_of(settings)) as tasks:
         _expected(settings, terms, tasks)
-        entries = [Entry(task, _seed(lab, task)) for task in tasks]
+        seeded_tasks = [SeededTask(task, _seed(lab, task)) for task in tasks]
         names = ", ".join(task.name for task in tasks)
         with running(lab, "compare", solver, observe, resume=earlier.resume) as run:
             run.summary["task"] = names
             run.observe(Note(text=f"run {run.run_id}: {names}, solver {solver.name} (frozen)"))
-            await run_arms(lab, entries, solver, terms, run_id=run.run_id, observe=run.observe)
+            await run_arms(lab, seeded_tasks, solver, terms, run_id=run.run_id, observe=run.observe)
     return run.run_id
 
 

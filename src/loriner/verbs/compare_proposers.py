@@ -12,13 +12,13 @@ from loriner.config import CompareProposersSettings, Settings
 from loriner.errors import ConfigError
 from loriner.events import Note, Observer, silent
 from loriner.propose.proposer import Proposer
-from loriner.tasks.named import known_tasks
+from loriner.tasks.by_name import known_tasks
 from loriner.tasks.suites import spelt_out, split_names
 from loriner.train import exercise
 from loriner.train.compare import Sample, chosen, difference, keep, kept, sample, standing, unrevised
 from loriner.train.contexts import draw
 from loriner.train.exercise import Exercise
-from loriner.train.reward import Scorer
+from loriner.train.reward import Rewarder
 from loriner.train.settings import ContextsTable, checked
 from loriner.train.suites import in_settings, states
 from loriner.verbs.laboratory import Laboratory, draw_plan, laboratory
@@ -39,15 +39,15 @@ async def compare_proposers(lab: Workspace, settings: Settings, observe: Observe
     ) as here:
         opened = {name: here.lab.proposer(model) for name, model in models.items()}
         exercises, digest = await _exercises(here, suite, table, wanted.out)
-        scorer = Scorer(lab=here.evaluator, tasks=here.tasks)
-        _require_questions(suite, scorer, exercises)
+        rewarder = Rewarder(lab=here.evaluator, tasks=here.tasks)
+        _require_questions(suite, rewarder, exercises)
         asked = {
             "solver": settings.adapt.solver,
             "n": len(exercises),
             "digest": digest,
             "completions": wanted.completions,
         }
-        contest = _Contest(scorer, exercises, wanted, {**asked, "settings": _settings_of_samples(settings)})
+        contest = _Contest(rewarder, exercises, wanted, {**asked, "settings": _settings_of_samples(settings)})
         samples = {name: await contest.samples(name, models[name], opened[name], observe) for name in models}
     found = {"run": here.run_id, **asked, **_standings(models, samples)}
     (wanted.out / "comparison.json").write_text(json.dumps(found, indent=2), encoding="utf-8")
@@ -58,7 +58,7 @@ async def compare_proposers(lab: Workspace, settings: Settings, observe: Observe
 class _Contest:
     """What every proposer is given alike."""
 
-    scorer: Scorer
+    rewarder: Rewarder
     exercises: Sequence[Exercise]
     wanted: CompareProposersSettings
     asked: Mapping[str, Any]
@@ -73,7 +73,7 @@ class _Contest:
             observe(Note(text=f"{name}: the samples in {path}"))
             return found
         observe(Note(text=f"{name}: {k} completions in each of {n} contexts"))
-        found = await sample(self.scorer, self.exercises, proposer, k)
+        found = await sample(self.rewarder, self.exercises, proposer, k)
         keep(path, head, found)
         return found
 
@@ -149,14 +149,14 @@ async def _exercises(
     return drawn, exercise.save(drawn, out / "contexts.jsonl", here.names)
 
 
-def _require_questions(suite: str, scorer: Scorer, exercises: Sequence[Exercise]) -> None:
+def _require_questions(suite: str, rewarder: Rewarder, exercises: Sequence[Exercise]) -> None:
     """Refuses contexts that could not be scored, before a proposer is asked and paid.
 
     Raises:
         ConfigError: a grade question of theirs is in none of the opened tasks.
     """
     for each in exercises:
-        lacking = scorer.lacking(each)
+        lacking = rewarder.lacking(each)
         if lacking:
             raise ConfigError(
                 f"{suite}: its contexts are scored on question {lacking[0]}, which the task "

@@ -23,7 +23,7 @@ from loriner.train.exercise import Exercise, digest, load, require_divisible, sa
 from loriner.train.fingerprint import Began
 from loriner.train.multistep import epochs
 from loriner.train.patience import patient
-from loriner.train.reward import Scored, Scorer
+from loriner.train.reward import Rewarder, Scored
 from loriner.train.served import completions
 from loriner.train.settings import TrainConfig
 from loriner.train.suites import states
@@ -164,11 +164,11 @@ def grpo(door: Door[Workspace], config: TrainConfig, start: str = "sft", tell: T
     resume = began.run()
     from loriner.train.grpo import train_grpo
 
-    with judging(door, config, tell, resume=resume) as engine:
+    with reward_engine(door, config, tell, resume=resume) as engine:
         began.keep(engine.run_id)
         source = epochs(config, first, engine.redraw, engine.unrevised)
-        judge = patient(engine.judge, config.grpo.patience_s, tell)
-        return train_grpo(config, base, source, judge, tell=tell)
+        rewards = patient(engine.scored, config.grpo.patience_s, tell)
+        return train_grpo(config, base, source, rewards, tell=tell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,17 +177,17 @@ class Engine:
 
     door: Door[Laboratory]
     config: TrainConfig
-    scorer: Scorer
+    rewarder: Rewarder
 
     @property
     def run_id(self) -> str:
         return self.door.inside.run_id
 
-    def judge(
+    def scored(
         self, exercises: Sequence[Exercise], completions: Sequence[str], indices: Sequence[int]
     ) -> list[Scored]:
         """Each completion in its exercise with its reward; the order is kept."""
-        return self.door.call(lambda _: self.scorer.judge_all(exercises, completions, indices))
+        return self.door.call(lambda _: self.rewarder.scored_all(exercises, completions, indices))
 
     def redraw(self, starts: Sequence[State], n: int, epoch: int) -> tuple[Exercise, ...]:
         """`n` contexts for an epoch."""
@@ -196,11 +196,11 @@ class Engine:
 
     def unrevised(self, exercises: Sequence[Exercise]) -> list[float | None]:
         """Mean scores of the exercises' own programs; None where one could not be scored."""
-        return self.door.call(lambda _: self.scorer.unrevised(exercises))
+        return self.door.call(lambda _: self.rewarder.unrevised(exercises))
 
 
 @contextmanager
-def judging(
+def reward_engine(
     door: Door[Workspace], config: TrainConfig, tell: Tell = print, *, resume: str | None = None
 ) -> Iterator[Engine]:
     """An engine in a run of its own, which ends with the block."""
@@ -211,8 +211,10 @@ def judging(
 
     make = partial(laboratory, suite=config.contexts, command="train grpo", observe=observe, resume=resume)
     with door.entered(lambda lab: make(of_training(lab, config))) as here:
-        scorer = Scorer(lab=here.inside.evaluator, tasks=here.inside.tasks, deadline_s=config.grpo.deadline_s)
-        yield Engine(here, config, scorer)
+        rewarder = Rewarder(
+            lab=here.inside.evaluator, tasks=here.inside.tasks, deadline_s=config.grpo.deadline_s
+        )
+        yield Engine(here, config, rewarder)
 
 
 def of_training(lab: Workspace, config: TrainConfig) -> Workspace:

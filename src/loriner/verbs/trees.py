@@ -9,15 +9,15 @@ from typing import Any
 
 from loriner.errors import ConfigError
 from loriner.events import Note, Observer, silent
-from loriner.propose.revisions import ENTRIES
+from loriner.propose.catalogue_list import ENTRIES
 from loriner.seeding import generator
 from loriner.tasks.base import Task
-from loriner.tasks.format_varied import canonical_name
+from loriner.tasks.varied.task import canonical_name
 from loriner.train import gains, jsonl, tree_lessons
 from loriner.train.estimate import TreesEstimate, of_trees
 from loriner.train.settings import TrainConfig
 from loriner.train.suites import in_settings, states
-from loriner.train.trees import Grower, Node, Start, TreePlan, read_nodes
+from loriner.train.trees import Grower, TreeNode, TreePlan, TreeStart, read_nodes
 from loriner.verbs.laboratory import Laboratory, laboratory
 from loriner.verbs.training import of_training
 from loriner.verbs.workspace import Workspace
@@ -75,18 +75,18 @@ def plan_of(config: TrainConfig) -> TreePlan:
     return TreePlan(**table, feedback=config.contexts.feedback, seed=config.seed)
 
 
-def starts(config: TrainConfig, tasks: Mapping[str, Task], part: tuple[int, int] = (1, 1)) -> list[Start]:
+def starts(config: TrainConfig, tasks: Mapping[str, Task], part: tuple[int, int] = (1, 1)) -> list[TreeStart]:
     """The programs of a part of the tasks, in a seeded order: a stop leaves a fair part of them."""
     families = sorted({canonical_name(name) for name in tasks})
     mine = set(families[part[0] - 1 :: part[1]])
     chosen = {name: task for name, task in tasks.items() if canonical_name(name) in mine}
     found = states(config.contexts, chosen, config.seed)
     generator(config.seed, "trees", "order").shuffle(found)
-    return [Start(task=each.task, harness=each.harness) for each in found]
+    return [TreeStart(task=each.task, harness=each.harness) for each in found]
 
 
 def _written(
-    config: TrainConfig, here: Laboratory, nodes: Sequence[Node], run_ids: Sequence[str]
+    config: TrainConfig, here: Laboratory, nodes: Sequence[TreeNode], run_ids: Sequence[str]
 ) -> dict[str, Any]:
     """The summary, written beside the lessons and the table of gains."""
     known = [each for each in nodes if each.context.task in here.tasks]

@@ -8,12 +8,14 @@ import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from loriner.config import AdaptSettings, Settings
 from loriner.errors import BudgetReached, ConfigError, InfrastructureError, ModelError
 from loriner.evaluation.evaluator import Evaluator
+from loriner.evaluation.judging import ask_judge
 from loriner.events import Observer, silent
 from loriner.harness.contract import from_library, load
 from loriner.models.base import Model
@@ -22,8 +24,8 @@ from loriner.models.meter import Meter
 from loriner.models.metered import MeteredModel
 from loriner.models.named import ModelSpec, context_of, open_model, price_named, spec_of
 from loriner.models.own import OwnModel
-from loriner.models.recorded import Record, RecordedModel
-from loriner.open_files import raise_limit, trials_at_once
+from loriner.models.recorded import RecordedCalls, RecordedModel
+from loriner.open_file_limit import raise_limit, trials_at_once
 from loriner.propose.catalogue import catalogue_proposer
 from loriner.propose.llm import Asking, llm_proposer
 from loriner.propose.prompt import Shown
@@ -35,9 +37,9 @@ from loriner.runtime.levels import require
 from loriner.store.database import Store
 from loriner.store.registry import Registry
 from loriner.store.runs import RESUMABLE
-from loriner.tasks.base import Task
+from loriner.tasks.base import Judged, Task, is_judged
+from loriner.tasks.by_name import open_task
 from loriner.tasks.jsonl import from_jsonl
-from loriner.tasks.named import open_task
 
 logger = logging.getLogger("loriner")
 
@@ -67,7 +69,7 @@ class Workspace:
     meter: Meter
     """Counts what the present run spends."""
     lent: Lent = field(default_factory=Lent)
-    record: Record | None = None
+    record: RecordedCalls | None = None
     """What an earlier run recorded, if that one is replayed: then no model is opened."""
     _opened: dict[str, Model] = field(default_factory=dict)
     """Models by name, shared by all runs."""
@@ -91,7 +93,7 @@ class Workspace:
         run_id = self.store.run(name).id
         trials, rollouts = self.store.trials(run_id, with_calls=True), self.store.rollouts(run_id)
         served = [call for each in trials for call in each.calls if each.score is not None or not call.error]
-        self.record = Record(run_id, [*served, *(call for each in rollouts for call in each.calls)])
+        self.record = RecordedCalls(run_id, [*served, *(call for each in rollouts for call in each.calls)])
         return run_id
 
     def model(self, name: str) -> Model:
@@ -125,7 +127,13 @@ class Workspace:
 
     def task(self, name: str | None = None) -> Task:
         """The task called `name`, or the one that the settings name. Raises as `task_of`."""
-        return task_of(self.settings, name, self.lent)
+        return self.seated(task_of(self.settings, name, self.lent))
+
+    def seated(self, task: Task) -> Task:
+        """The task, whose judge, if it has one, is a model of the present run."""
+        if isinstance(task, Judged) and is_judged(task):
+            return task.seated(partial(ask_judge, self.model(task.judge)))
+        return task
 
     def proposer(self, name: str) -> Proposer:
         """`catalogue`, `trained` or any other model, shown what the settings say; or a lent proposer."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from loriner.propose.revisions.around import MOST, SAME, WRITES, around
-from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
-from loriner.propose.revisions.shapes import fits_part
+from loriner.propose.catalogue_entry import CatalogueEntry
+from loriner.propose.facts import UNKNOWN, Facts
+from loriner.propose.snippets.answer_form import fits_part
+from loriner.propose.snippets.new_solve import MOST, SAME, WRITES, around
 from loriner.records import Fault
 
 PROGRAM_IF_FIT = '''def solve(model, question):
@@ -144,56 +145,56 @@ def _reasoned(facts: Facts) -> float:
 
 PROGRAMS = ("run_python",)
 ENTRIES = (
-    Entry(
+    CatalogueEntry(
         "best_way_on_examples",
         "Try a program and the present way on shown examples, and take the one that is right more often.",
         _best_way,
         lambda facts: 0.82 * _reasoned(facts),
         tools=("run_python", "examples"),
     ),
-    Entry(
+    CatalogueEntry(
         "program_if_it_fits",
         "Have the model write a program, and take what it prints only where it is made as right answers are.",
         _program_if_fit,
         lambda facts: 0.78 * _reasoned(facts),
         tools=PROGRAMS,
     ),
-    Entry(
+    CatalogueEntry(
         "program_where_unfit",
         "Keep an answer that is made as right ones are; else have the model write a program.",
         _direct_if_fit,
         lambda facts: 0.7 * _reasoned(facts),
         tools=PROGRAMS,
     ),
-    Entry(
+    CatalogueEntry(
         "agreed_or_voted",
         "Take what a program and the present answer agree on; where they differ, vote with further programs.",
         _agreed,
         lambda facts: 0.6 * _reasoned(facts),
         tools=PROGRAMS,
     ),
-    Entry(
+    CatalogueEntry(
         "two_programs_agree",
         "Trust a program only where a second one, asked for in other words, prints the same.",
         _two_programs,
         lambda facts: 0.5 * _reasoned(facts),
         tools=PROGRAMS,
     ),
-    Entry(
+    CatalogueEntry(
         "judged_by_the_model",
         "Where a program and the present answer differ, have the model check both and choose.",
         _judged,
         lambda facts: 0.4 * _reasoned(facts),
         tools=PROGRAMS,
     ),
-    Entry(
+    CatalogueEntry(
         "mixed_vote",
         "Answer by programs, in steps and as before, and return the most frequent answer.",
         _mixed,
         lambda facts: 0.45 * _reasoned(facts),
         tools=PROGRAMS,
     ),
-    Entry(
+    CatalogueEntry(
         "best_words_on_examples",
         "Try four ways of asking on shown examples, and ask in the one that is right most often.",
         _best_words,

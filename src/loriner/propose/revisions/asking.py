@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
+from loriner.propose.catalogue_entry import CatalogueEntry
+from loriner.propose.facts import UNKNOWN, Facts
 from loriner.propose.splicing import at_body, wrapped
 from loriner.records import Fault
 
@@ -75,25 +76,25 @@ def _vote(source: str, facts: Facts) -> str | None:
 
 
 ENTRIES = (
-    Entry(
+    CatalogueEntry(
         "longer_replies",
         "Give the model more room, so that its reply is not cut off.",
         _longer,
         lambda facts: 0.9 * facts.share(Fault.COMMUNICATION) * (0.5 + facts.cut / 2),
     ),
-    Entry(
+    CatalogueEntry(
         "retry_when_empty",
         "Ask again when there is no answer or the program stumbles over the reply.",
         _retry,
         lambda facts: 0.8 * facts.share(Fault.COMMUNICATION, Fault.CRASH, Fault.API_MISUSE),
     ),
-    Entry(
+    CatalogueEntry(
         "step_by_step",
         "Ask for reasoning before the answer.",
         _steps,
         lambda facts: 0.4 * facts.share(*UNKNOWN),
     ),
-    Entry(
+    CatalogueEntry(
         "self_consistency",
         "Answer five times and return the most frequent answer.",
         _vote,

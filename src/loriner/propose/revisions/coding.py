@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from loriner.propose.revisions.around import CODE, MOST, WRITES, around
-from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
+from loriner.propose.catalogue_entry import CatalogueEntry
+from loriner.propose.facts import UNKNOWN, Facts
+from loriner.propose.snippets.new_solve import CODE, MOST, WRITES, around
 from loriner.records import Fault
 
 SHOWN_FORM = '''def solve(model, question):
@@ -122,42 +123,42 @@ def _computed(facts: Facts) -> float:
 
 _PROGRAMS = ("run_python",)
 ENTRIES = (
-    Entry(
+    CatalogueEntry(
         "program_in_shown_form",
         "Have the model write a program with answered questions in view, so that it prints in their form.",
         _shown_form,
         lambda facts: 0.76 * _computed(facts),
         tools=("run_python", "examples"),
     ),
-    Entry(
+    CatalogueEntry(
         "program_mended",
         "Have the model write a program, and show it its errors until it runs.",
         _mended,
         lambda facts: 0.74 * _computed(facts),
         tools=_PROGRAMS,
     ),
-    Entry(
+    CatalogueEntry(
         "programs_in_other_words",
         "Ask for a program in five different ways, and return what most of them print.",
         _worded,
         lambda facts: 0.66 * _computed(facts),
         tools=_PROGRAMS,
     ),
-    Entry(
+    CatalogueEntry(
         "program_over_copied_data",
         "Have the model copy the data of the question into Python first, then write a program over it.",
         _from_data,
         lambda facts: 0.52 * _computed(facts),
         tools=_PROGRAMS,
     ),
-    Entry(
+    CatalogueEntry(
         "program_that_searches",
         "Have the model write a program that goes through every possibility and checks each condition.",
         _searching,
         lambda facts: 0.5 * _computed(facts),
         tools=_PROGRAMS,
     ),
-    Entry(
+    CatalogueEntry(
         "program_that_checks",
         "Have the model write a program that checks its own answer, and sample again where the check fails.",
         _asserted,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
-from loriner.propose.revisions.literals import constants, cut
-from loriner.propose.revisions.shaped import asked_first, filled, settled
+from loriner.propose.catalogue_entry import CatalogueEntry
+from loriner.propose.facts import UNKNOWN, Facts
+from loriner.propose.snippets.answer_of_reply import asked_first, filled, settled
+from loriner.propose.snippets.literals import constants, cut
 from loriner.propose.splicing import answered_first, with_parts, with_tool, wrapped
 from loriner.records import Fault
 
@@ -113,34 +114,34 @@ def _shaped(facts: Facts, *cured: Fault) -> float:
 
 
 ENTRIES = (
-    Entry(
+    CatalogueEntry(
         "nearest_examples",
         "Ask at the end of a talk in which the questions most like this one are answered.",
         _nearest,
         lambda facts: 0.95 * _shaped(facts, *LOST_TO_FORM),
         tools=("examples",),
     ),
-    Entry(
+    CatalogueEntry(
         "fixed_examples",
         "Ask at the end of a talk in which a few questions with unlike answers are answered.",
         _fixed,
         lambda facts: 0.75 * _shaped(facts, *LOST_TO_FORM),
     ),
-    Entry(
+    CatalogueEntry(
         "examples_in_prompt",
         "Ask behind the answered questions most like this one, all in one prompt.",
         _in_prompt,
         lambda facts: 0.7 * _shaped(facts, *LOST_TO_FORM),
         tools=("examples",),
     ),
-    Entry(
+    CatalogueEntry(
         "nearest_as_fallback",
         "Where the answer has not the shape of right ones, return that of the nearest answered question.",
         _fall_back,
         lambda facts: 0.4 / facts.fresh * _shaped(facts, *LOST_TO_FORM),
         tools=("examples",),
     ),
-    Entry(
+    CatalogueEntry(
         "answer_of_the_nearest",
         "Return the answer that most of the three nearest answered questions have, and ask no model.",
         _copied,

@@ -6,8 +6,9 @@ share a reply. What it answers to the shown examples says whether to trust it; e
 
 from __future__ import annotations
 
-from loriner.propose.revisions.around import CODE, SAME, around
-from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
+from loriner.propose.catalogue_entry import CatalogueEntry
+from loriner.propose.facts import UNKNOWN, Facts
+from loriner.propose.snippets.new_solve import CODE, SAME, around
 from loriner.records import Fault
 
 COMPUTED = {"integer": 1.0, "number": 1.0, "line": 0.8, "text": 0.8, "date": 0.6, "choice": 0.4, "json": 0.3}
@@ -129,7 +130,7 @@ def _by_rule(facts: Facts) -> float:
 
 _TOOLS = ("run_python", "examples")
 ENTRIES = (
-    Entry(
+    CatalogueEntry(
         "program_for_the_kind",
         "Have the model write a program for the whole kind of question from examples, keep the one that is "
         "right on most of them, and answer as before where none is.",
@@ -137,7 +138,7 @@ ENTRIES = (
         lambda facts: 0.72 * _by_rule(facts),
         tools=_TOOLS,
     ),
-    Entry(
+    CatalogueEntry(
         "program_for_the_kind_mended",
         "Have the model write a program for the whole kind of question, show it what it got wrong, "
         "and let it mend the program.",
@@ -145,7 +146,7 @@ ENTRIES = (
         lambda facts: 0.55 * _by_rule(facts),
         tools=_TOOLS,
     ),
-    Entry(
+    CatalogueEntry(
         "program_for_the_kind_voted",
         "Have the model write several programs for the whole kind of question, and let each vote with as "
         "many examples as it is right on.",
@@ -153,7 +154,7 @@ ENTRIES = (
         lambda facts: 0.5 * _by_rule(facts),
         tools=_TOOLS,
     ),
-    Entry(
+    CatalogueEntry(
         "program_for_the_nearest",
         "Have the model write a program for the answered questions most like this one, and use it if it is "
         "right on most of them.",

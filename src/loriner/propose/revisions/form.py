@@ -6,8 +6,9 @@ import re
 import string
 from collections.abc import Sequence
 
-from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
-from loriner.propose.revisions.literals import constant
+from loriner.propose.catalogue_entry import CatalogueEntry
+from loriner.propose.facts import UNKNOWN, Facts
+from loriner.propose.snippets.literals import constant
 from loriner.propose.splicing import functions, imported, with_import, with_parts, wrapped
 from loriner.records import Fault
 
@@ -113,7 +114,7 @@ def _matched(source: str, facts: Facts) -> str | None:
 
 
 ENTRIES = (
-    Entry(
+    CatalogueEntry(
         "pattern_of_answers",
         "Return what in the answer is written as right answers are, in runs of letters, digits and signs.",
         _matched,
@@ -121,13 +122,13 @@ ENTRIES = (
             0.8 * facts.share(Fault.EXTRACTION, Fault.FORMAT, *UNKNOWN) if facts.shape == "line" else 0
         ),
     ),
-    Entry(
+    CatalogueEntry(
         "answer_in_form",
         "Write the answer again in exactly the form that the question asks for.",
         answer_in_form,
         lambda facts: 0.8 * facts.share(Fault.FORMAT),
     ),
-    Entry(
+    CatalogueEntry(
         "extract_answer",
         "Return only the answer itself, without the words and marks around it.",
         _tidy,

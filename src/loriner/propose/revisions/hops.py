@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from loriner.propose.revisions.around import around
-from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
+from loriner.propose.catalogue_entry import CatalogueEntry
+from loriner.propose.facts import UNKNOWN, Facts
+from loriner.propose.snippets.new_solve import around
 from loriner.records import Fault
 
 READING = '''def reading(passages):
@@ -98,28 +99,28 @@ def _read(facts: Facts) -> float:
 
 _SEARCH = ("search",)
 ENTRIES = (
-    Entry(
+    CatalogueEntry(
         "looked_up_in_steps",
         "Look up one fact after the other, each with what the one before found.",
         _steps,
         lambda facts: 0.7 * _read(facts),
         tools=_SEARCH,
     ),
-    Entry(
+    CatalogueEntry(
         "queries_rewritten",
         "Have the model write search queries, and answer briefly from all that they find.",
         _queries,
         lambda facts: 0.65 * _read(facts),
         tools=_SEARCH,
     ),
-    Entry(
+    CatalogueEntry(
         "names_followed",
         "Search for the names that the first passages mention, and answer briefly from all of it.",
         _followed,
         lambda facts: 0.55 * _read(facts),
         tools=_SEARCH,
     ),
-    Entry(
+    CatalogueEntry(
         "passages_noted",
         "Have the model note what helps in each passage, and answer briefly from the notes.",
         _noted,

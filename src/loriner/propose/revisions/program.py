@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
+from loriner.propose.catalogue_entry import CatalogueEntry
+from loriner.propose.facts import UNKNOWN, Facts
 from loriner.propose.revisions.form import answer_in_form
 from loriner.propose.splicing import before_solve, functions, with_tool
 from loriner.records import Fault
@@ -66,21 +67,21 @@ def _computed(facts: Facts, *cured: Fault) -> float:
 
 
 ENTRIES = (
-    Entry(
+    CatalogueEntry(
         "interpreter_loop",
         "Have the model write a program for the question, run it, and return what it prints.",
         _interpreter,
         lambda facts: 0.9 * _computed(facts, *_INTERPRETER),
         tools=("run_python",),
     ),
-    Entry(
+    CatalogueEntry(
         "interpreter_in_form",
         "Have the model write a program for the question, and put what it prints in the form asked for.",
         _interpreter_in_form,
         lambda facts: 0.85 * _computed(facts, Fault.FORMAT, *UNKNOWN),
         tools=("run_python",),
     ),
-    Entry(
+    CatalogueEntry(
         "program_vote",
         "Have the model write five programs for the question, and return what most of them print.",
         _program_vote,

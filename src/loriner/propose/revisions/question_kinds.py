@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from statistics import median
 
-from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
-from loriner.propose.revisions.passages import passage_parts
+from loriner.propose.catalogue_entry import CatalogueEntry
+from loriner.propose.facts import UNKNOWN, Facts
+from loriner.propose.snippets.rank_passages import passage_parts
 from loriner.propose.splicing import answered_first, with_tool
 from loriner.records import Fault
 
@@ -158,7 +159,7 @@ def _worth(facts: Facts) -> float:
 
 
 ENTRIES = (
-    Entry(
+    CatalogueEntry(
         "answer_by_kind",
         "Take from the two best passages what is of the kind that the question asks for, such as a name, a "
         "time or an amount; ask the model which where several are near, and as before where nothing is.",

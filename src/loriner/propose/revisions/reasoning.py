@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from loriner.propose.revisions.around import MOST, around
-from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
-from loriner.propose.revisions.literals import constant
-from loriner.propose.revisions.shapes import form_in_words
+from loriner.propose.catalogue_entry import CatalogueEntry
+from loriner.propose.facts import UNKNOWN, Facts
+from loriner.propose.snippets.answer_form import form_in_words
+from loriner.propose.snippets.literals import constant
+from loriner.propose.snippets.new_solve import MOST, around
 from loriner.propose.splicing import at_body, with_parts
 from loriner.records import Fault
 
@@ -175,61 +176,61 @@ def _reasoned(facts: Facts, *also: Fault) -> float:
 
 
 ENTRIES = (
-    Entry(
+    CatalogueEntry(
         "form_in_words",
         "Say behind the question what right answers look like, with examples of them.",
         _form_in_words,
         lambda facts: 0.7 * facts.share(Fault.FORMAT, Fault.EXTRACTION),
     ),
-    Entry(
+    CatalogueEntry(
         "reason_then_answer",
         "Let the model reason at length first, and take the answer from that in a call of its own.",
         _then_answer,
         lambda facts: 0.37 * _reasoned(facts, Fault.EXTRACTION),
     ),
-    Entry(
+    CatalogueEntry(
         "state_by_state",
         "Have the model carry out what is described step by step, writing down the state after each.",
         _simulated,
         lambda facts: 0.33 * _reasoned(facts),
     ),
-    Entry(
+    CatalogueEntry(
         "what_is_given",
         "Have the model list what the question gives before it answers.",
         _givens,
         lambda facts: 0.31 * _reasoned(facts),
     ),
-    Entry(
+    CatalogueEntry(
         "plan_first",
         "Have the model make a plan, and answer along it.",
         _planned,
         lambda facts: 0.3 * _reasoned(facts),
     ),
-    Entry(
+    CatalogueEntry(
         "answer_in_parts",
         "Have the model name smaller questions, answer each, and answer the whole with these in view.",
         _parted,
         lambda facts: 0.29 * _reasoned(facts),
     ),
-    Entry(
+    CatalogueEntry(
         "verified_answer",
         "Have the model check the answer against every condition, and correct it where it is wrong.",
         _verified,
         lambda facts: 0.28 * _reasoned(facts),
     ),
-    Entry(
+    CatalogueEntry(
         "task_restated",
         "Have the model say plainly what is asked and in which form, and put that in front of the question.",
         _restated,
         lambda facts: 0.27 * _reasoned(facts, Fault.FORMAT),
     ),
-    Entry(
+    CatalogueEntry(
         "asked_in_several_ways",
         "Ask in five different ways, and return the most frequent answer.",
         _in_ways,
         lambda facts: 0.26 * _reasoned(facts),
     ),
-    Entry(
+    CatalogueEntry(
         "told_to_take_care",
         "Put an instruction in front of every call: read closely, copy exactly, keep to the form.",
         _careful,

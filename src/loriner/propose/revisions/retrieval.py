@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts, Rewrite
-from loriner.propose.revisions.literals import constant
-from loriner.propose.revisions.passages import passage_parts
-from loriner.propose.revisions.shaped import asked_first, settled
+from loriner.propose.catalogue_entry import CatalogueEntry, Rewrite
+from loriner.propose.facts import UNKNOWN, Facts
+from loriner.propose.snippets.answer_of_reply import asked_first, settled
+from loriner.propose.snippets.literals import constant
+from loriner.propose.snippets.rank_passages import passage_parts
 from loriner.propose.splicing import before_solve, functions, with_tool
 from loriner.records import Fault
 
@@ -119,42 +120,42 @@ def _read(facts: Facts, *cured: Fault) -> float:
 
 
 ENTRIES = (
-    Entry(
+    CatalogueEntry(
         "few_passages_best_last",
         "Ask for a short answer from the two best passages, with the best one last.",
         _reading(SHORT, "search"),
         lambda facts: 0.9 * _read(facts, *_READ_WRONG),
         tools=("search",),
     ),
-    Entry(
+    CatalogueEntry(
         "passages_and_examples",
         "Ask for an answer from the best passages in the form of answered questions like this one.",
         _reading(EXAMPLES, "search", "examples"),
         lambda facts: 0.8 * _read(facts, *_READ_WRONG),
         tools=("search", "examples"),
     ),
-    Entry(
+    CatalogueEntry(
         "quote_first",
         "Have the model quote the sentence that answers the question, and answer from the quote.",
         _reading(QUOTED, "search"),
         lambda facts: 0.7 * _read(facts, *_READ_WRONG),
         tools=("search",),
     ),
-    Entry(
+    CatalogueEntry(
         "several_queries",
         "Search with several queries and answer from the passages that they agree on.",
         _reading(QUERIES, "search"),
         lambda facts: 0.75 * _read(facts, *_NOT_FOUND),
         tools=("search",),
     ),
-    Entry(
+    CatalogueEntry(
         "passages_reranked",
         "Have the model say which of eight passages answer the question, and answer from these.",
         _reading(RERANKED, "search"),
         lambda facts: 0.65 * _read(facts, *_NOT_FOUND),
         tools=("search",),
     ),
-    Entry(
+    CatalogueEntry(
         "retrieval_hop",
         "Search a second time, for what the first passages leave open.",
         _hop,

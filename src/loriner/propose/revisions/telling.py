@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
-from loriner.propose.revisions.literals import constant, cut, table
-from loriner.propose.revisions.shaped import asked_first, filled, settled
+from loriner.propose.catalogue_entry import CatalogueEntry
+from loriner.propose.facts import UNKNOWN, Facts
+from loriner.propose.snippets.answer_of_reply import asked_first, filled, settled
+from loriner.propose.snippets.literals import constant, cut, table
 from loriner.propose.splicing import after_rewording, at_body, with_parts, wrapped
 from loriner.records import Fault
 
@@ -123,61 +124,61 @@ def _of(*shapes: str) -> Callable[[Facts], float]:
 _TOLD_LITTLE = (*UNKNOWN, Fault.FORMAT, Fault.EXTRACTION)
 
 ENTRIES = (
-    Entry(
+    CatalogueEntry(
         "options_named",
         "Name the answers that were seen as a list of choices, and return the nearest of them.",
         _direct,
         lambda facts: facts.fresh * 0.7 * _of("choice")(facts) * facts.share(*_TOLD_LITTLE),
     ),
-    Entry(
+    CatalogueEntry(
         "keys_named",
         "Name the keys and types of right answers, and repair the object that comes back field by field.",
         _direct,
         lambda facts: facts.fresh * 0.8 * _of("json")(facts) * facts.share(*_TOLD_LITTLE),
     ),
-    Entry(
+    CatalogueEntry(
         "answer_only",
         "Ask for the answer alone, in the words of the task, with little room and an end to it.",
         _direct,
         lambda facts: facts.fresh * 0.5 * _of("line", "date", "number")(facts) * facts.share(*_TOLD_LITTLE),
     ),
-    Entry(
+    CatalogueEntry(
         "nearest_option",
         "Return the option that is nearest to the answer.",
         _by_shape,
         lambda facts: 0.55 * _of("choice")(facts) * facts.share(*_TOLD_LITTLE),
     ),
-    Entry(
+    CatalogueEntry(
         "object_repaired",
         "Read the object in the answer and repair it field by field: keys, numbers, dates.",
         _by_shape,
         lambda facts: 0.6 * _of("json")(facts) * facts.share(*_TOLD_LITTLE),
     ),
-    Entry(
+    CatalogueEntry(
         "typed_answer",
         "Return the number or the date in the answer, written as right answers are.",
         _by_shape,
         lambda facts: 0.7 * _of("date", "number")(facts) * facts.share(Fault.FORMAT, Fault.EXTRACTION),
     ),
-    Entry(
+    CatalogueEntry(
         "field_by_field",
         "Ask for each key of the object alone, and put the object together.",
         _by_fields,
         lambda facts: facts.fresh * 0.5 * _of("json")(facts) * facts.share(*_TOLD_LITTLE),
     ),
-    Entry(
+    CatalogueEntry(
         "description_first",
         "Put the description of the task before the question.",
         _description,
         lambda facts: 0.45 * facts.share(*_TOLD_LITTLE),
     ),
-    Entry(
+    CatalogueEntry(
         "description_as_system",
         "Give the model the description of the task as its system message.",
         _system,
         lambda facts: 0.3 * facts.share(*_TOLD_LITTLE),
     ),
-    Entry(
+    CatalogueEntry(
         "second_look",
         "Ask whether the answer is right, and for another one where it is not.",
         _checked,

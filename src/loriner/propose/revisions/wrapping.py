@@ -6,8 +6,9 @@ A question without any of it stays as it is.
 
 from __future__ import annotations
 
-from loriner.propose.revisions.around import WRITES, around
-from loriner.propose.revisions.entry import UNKNOWN, Entry, Facts
+from loriner.propose.catalogue_entry import CatalogueEntry
+from loriner.propose.facts import UNKNOWN, Facts
+from loriner.propose.snippets.new_solve import WRITES, around
 from loriner.records import Fault
 
 SPLIT = r'''def parted(text):
@@ -153,7 +154,7 @@ def _lost_to_form(facts: Facts) -> float:
 
 
 ENTRIES = (
-    Entry(
+    CatalogueEntry(
         "program_unwrapped",
         "Take the question out of its wrapping by code, have the model write a program for it, and write "
         "what that prints in the form asked for.",
@@ -161,19 +162,19 @@ ENTRIES = (
         lambda facts: 0.98 * _lost_to_form(facts),
         tools=("run_python",),
     ),
-    Entry(
+    CatalogueEntry(
         "unwrapped_by_code",
         "Take the question out of its wrapping by code, and write the answer in the form asked for.",
         _unwrapped,
         lambda facts: 0.92 * _lost_to_form(facts),
     ),
-    Entry(
+    CatalogueEntry(
         "form_by_code",
         "Write the answer by code in the form that the question asks for.",
         _rendered,
         lambda facts: 0.88 * _lost_to_form(facts),
     ),
-    Entry(
+    CatalogueEntry(
         "form_by_model",
         "Have the model copy the task out of the question, answer it, and write it in the form asked for.",
         _by_model,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from loriner.report.charts import Bar, Row, bars, intervals
+from loriner.report.charts import Bar, IntervalRow, bars, intervals
 from loriner.report.comparison.results import SEED, Comparison, Contrast, Method
 from loriner.report.comparison.rounds import by_round, by_task
 from loriner.report.comparison.verdicts import progress, remarks, verdict
 from loriner.report.diffs import diff
 from loriner.report.evidence import configuration, costs, duration, moment, money
 from loriner.report.facts import SHORT, Episode, Spent
-from loriner.report.page import Cell, Figure, Fold, Page, Section, Table
+from loriner.report.page import Cell, Figure, Fold, Page, PageTable, Section
 from loriner.report.revisions import invalid, structure
 from loriner.report.text import line
 from loriner.report.verdicts import difference_text, interval_text, outcome
@@ -44,7 +44,7 @@ def comparison_page(comparison: Comparison) -> Page:
 def methods(comparison: Comparison) -> Section:
     """Each mode's sealed score and what it cost."""
     caption = "Sealed score of each mode, over all tasks and seeds"
-    chart = [Row(each.name, each.test, number) for number, each in enumerate(comparison.methods)]
+    chart = [IntervalRow(each.name, each.test, number) for number, each in enumerate(comparison.methods)]
     columns = (
         "mode",
         "sealed score",
@@ -73,7 +73,7 @@ def methods(comparison: Comparison) -> Section:
             Figure(
                 caption=caption,
                 chart=intervals(caption, chart, bounds=(0.0, 1.0)),
-                table=Table(caption="The same figures, with the price", columns=columns, rows=rows),
+                table=PageTable(caption="The same figures, with the price", columns=columns, rows=rows),
             ),
         ),
     )
@@ -128,7 +128,7 @@ def faults(comparison: Comparison) -> Section:
             Figure(
                 caption=caption,
                 chart=bars(caption, (SEED, *modes), [Bar(name, each) for name, each in counts.items()]),
-                table=Table(caption="The same figures", columns=("fault", SEED, *modes), rows=rows),
+                table=PageTable(caption="The same figures", columns=("fault", SEED, *modes), rows=rows),
             ),
         ),
     )
@@ -145,7 +145,8 @@ def contrasts(comparison: Comparison) -> Section:
         return Section(title="Every two modes")
     caption = "Difference of sealed scores, paired by question and seed"
     chart = [
-        Row(_versus(each), each.paired.difference, 0 if each.told else 5) for each in comparison.contrasts
+        IntervalRow(_versus(each), each.paired.difference, 0 if each.told else 5)
+        for each in comparison.contrasts
     ]
     rows = [
         (
@@ -166,7 +167,7 @@ def contrasts(comparison: Comparison) -> Section:
             Figure(
                 caption=caption,
                 chart=intervals(caption, chart, zero=True),
-                table=Table(caption="The same figures", columns=columns, rows=rows),
+                table=PageTable(caption="The same figures", columns=columns, rows=rows),
             ),
         ),
     )
@@ -185,7 +186,7 @@ def arms(comparison: Comparison) -> Section:
         for arm, episode in comparison.arms
     ]
     folds = [fold for episode in comparison.episodes if (fold := _change(episode)) is not None]
-    table = Table(
+    table = PageTable(
         caption="Each is a run of its own: loriner report RUN",
         columns=("arm", "run", "status", "allowance", "outcome"),
         rows=rows,

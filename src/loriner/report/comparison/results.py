@@ -14,7 +14,7 @@ from typing import Any
 
 from loriner.events import Arm, Scores
 from loriner.records import Usage
-from loriner.report.facts import PROPOSER, SEARCH, TEST, Episode, Spent
+from loriner.report.facts import JUDGE, PROPOSER, SEARCH, TEST, Episode, Spent
 from loriner.report.reading import read_episode
 from loriner.search.history import history
 from loriner.statistics import ALPHA, Interval, Paired, never_told_apart, pooled, pooled_paired
@@ -179,7 +179,7 @@ def _method(name: str, by_method: Mapping[str, _Runs]) -> Method:
         n_arms=len(runs.episodes),
         search=_bill(parts, _unpriced(by_method)),
         n_cached=sum(part.n_cached for part in parts),
-        solver_calls=sum(part.usage.calls for part in parts if part.part != PROPOSER) / n_arms,
+        solver_calls=sum(part.usage.calls for part in parts if part.part not in (PROPOSER, JUDGE)) / n_arms,
         proposer_calls=sum(part.usage.calls for part in parts if part.part == PROPOSER) / n_arms,
         served=fmean(served) if served else None,
         accepted=_mean(sum(made.accepted is not None for made in each.rounds) for each in runs.episodes)

@@ -11,7 +11,7 @@ from loriner.events import Scores
 from loriner.report.charts import Point, Series, lines
 from loriner.report.comparison.results import SEED, Comparison
 from loriner.report.facts import Episode
-from loriner.report.page import Cell, Figure, Fold, Section, Table, part
+from loriner.report.page import Cell, Figure, Fold, PageTable, Section, part
 from loriner.report.text import line
 from loriner.report.verdicts import interval_text
 from loriner.statistics import Interval, pooled
@@ -52,12 +52,12 @@ def by_round(comparison: Comparison) -> Section:
             Figure(
                 caption=round_caption,
                 chart=lines(round_caption, by_number, x="round", y="grade score"),
-                table=Table(caption="The same figures", columns=columns, rows=rows),
+                table=PageTable(caption="The same figures", columns=columns, rows=rows),
             ),
             Figure(
                 caption=calls_caption,
                 chart=lines(calls_caption, by_calls, x="solver calls", y="grade score"),
-                table=Table(
+                table=PageTable(
                     caption="The same figures", columns=("after", "solver calls", "grade score"), rows=calls
                 ),
             ),

@@ -26,7 +26,14 @@ class NoReply(RuntimeError):
     """The server gave no reply of a model: what was asked, what came, and what to do."""
 
 
-def ask(messages: Sequence[dict[str, str]], **parameters: Any) -> str:
+class Reply(str):
+    """The text of a reply, and what came beside it, where that was asked for."""
+
+    logprobs: list[Any]
+    tool_calls: list[dict[str, str]]
+
+
+def ask(messages: Sequence[dict[str, Any]], **parameters: Any) -> Reply:
     """One reply of the model.
 
     Raises:
@@ -46,10 +53,35 @@ def ask(messages: Sequence[dict[str, str]], **parameters: Any) -> str:
         why = getattr(error, "reason", error)
         raise NoReply(f"{asked}, got none: {why or type(error).__name__}. {ADVICE}.") from error
     try:
-        return str(json.loads(text)["choices"][0]["message"]["content"] or "")
+        return reply_of(json.loads(text)["choices"][0])
     except (ValueError, LookupError, TypeError):
         shown = " ".join(text[:2000].decode(errors="replace").split())[:200]
         raise NoReply(f"{asked}, got status {status} and no chat completion: {shown!r}. {ADVICE}.") from None
+
+
+def reply_of(choice: Any) -> Reply:
+    """The reply that a choice of a chat completion holds."""
+    reply = Reply(choice["message"].get("content") or "")
+    reply.logprobs = (choice.get("logprobs") or {}).get("content") or []
+    calls = [(each["id"], each["function"]) for each in choice["message"].get("tool_calls") or ()]
+    reply.tool_calls = [
+        {"id": id_, "name": function["name"], "arguments": function["arguments"]} for id_, function in calls
+    ]
+    return reply
+
+
+def sent(message: dict[str, Any]) -> dict[str, Any]:
+    """The message as servers take it: calls of tools in their form."""
+    calls = [sent_call(each) for each in message.get("tool_calls") or ()]
+    return {**message, "tool_calls": calls} if calls else message
+
+
+def sent_call(call: dict[str, Any]) -> dict[str, Any]:
+    """The call of a tool as servers take it."""
+    if "function" in call:
+        return call
+    function = {"name": call["name"], "arguments": call["arguments"]}
+    return {"id": call["id"], "type": "function", "function": function}
 
 
 def post(url: str, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
@@ -71,17 +103,22 @@ class Model:
 
     def chat(
         self,
-        messages: Sequence[dict[str, str]],
+        messages: Sequence[dict[str, Any]],
         *,
         temperature: float = 0.0,
         max_tokens: int = 512,
         stop: str | Sequence[str] | None = None,
         n: int = 1,
+        logprobs: int | None = None,
+        **further: Any,
     ) -> Any:
         parameters: dict[str, Any] = {"temperature": temperature, "max_tokens": max_tokens}
+        parameters |= {name: value for name, value in further.items() if value is not None}
+        if logprobs is not None:
+            parameters |= {"logprobs": True, "top_logprobs": logprobs}
         if stop:
             parameters["stop"] = [stop] if isinstance(stop, str) else list(stop)
-        replies = [ask(messages, **parameters) for _ in range(n)]
+        replies = [ask([sent(each) for each in messages], **parameters) for _ in range(n)]
         return replies[0] if n == 1 else replies
 
     def batch(self, prompts: Sequence[str], **parameters: Any) -> list[Any]:

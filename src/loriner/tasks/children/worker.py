@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
 _NO_NEW_PRIVS, _RESTRICT_SELF = 38, 446
-"""As in `loriner.rulesets` and its sources; this program imports nothing of the package."""
+"""As in `loriner.landlock_rules` and its sources; this program imports nothing of the package."""
 REPLY_BYTES = 2**20
 """A longer reply is an error of the function."""
 

@@ -14,7 +14,7 @@ from loriner.tasks.fictional.pages import page
 from loriner.tasks.fictional.questions import MadeQuestion, make_questions
 from loriner.tasks.fictional.world import World, make_world
 from loriner.tasks.items import Item, ItemTask
-from loriner.tasks.multihop import SHARES, open_card, score
+from loriner.tasks.multihop.task import SHARES, open_card, score
 from loriner.tasks.retrieval import Bm25
 from loriner.tasks.scorer import InProcess
 from loriner.tasks.splits import split_of

@@ -1,0 +1,36 @@
+"""An entry of the catalogue: one known revision, and when it is worth a try.
+
+A revision rewrites a program's text. It returns None where it does not apply or is there already, and raises
+`SyntaxError` for a program that does not compile. Whether the result compiles is checked where it is offered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from loriner.propose.facts import Facts
+
+Rewrite = Callable[[str, Facts], str | None]
+"""A program and the facts to the revised program, or None."""
+
+Worth = Callable[[Facts], float]
+"""How much a revision may gain, in [0, 1]: the higher, the earlier it is offered. Below 0: never."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueEntry:
+    """One known revision."""
+
+    name: str
+    note: str
+    """What it does, in one sentence, as a proposer would say it."""
+    rewrite: Rewrite
+    worth: Worth
+    tools: tuple[str, ...] = ()
+    """Tools without which it is no use."""
+
+    @property
+    def title(self) -> str:
+        """The name in words: the first line of a completion."""
+        return self.name.replace("_", " ").capitalize()

@@ -1,0 +1,1 @@
+"""Multi-hop questions over passages, from HotpotQA, 2WikiMultiHopQA and MuSiQue."""
