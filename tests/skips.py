@@ -30,7 +30,8 @@ MACHINE = (
 OPTIONAL = (
     r"could not import '(mlflow|sqlalchemy|alembic|tensorboardX|wandb|trackio)'",
     r"could not import '(pyarrow\.parquet|genai_prices)'",
-    r"could not import '(dspy|gepa|inspect_ai|lm_eval|opentelemetry\.sdk|mcp|verifiers)[.\w]*'",
+    r"could not import '(dspy|gepa|agents|langchain_openai|inspect_ai|lm_eval)[.\w]*'",
+    r"could not import '(opentelemetry\.sdk|mcp|verifiers)[.\w]*'",
     "all trackers are installed",
     "pyarrow is installed",
 )

@@ -61,7 +61,7 @@ def test_a_home_that_is_a_file_is_named_in_a_line(loriner: Command, tmp_path: Pa
         "runs watch",
         "report 2026",
         "diagnose 2026",
-        "serve",
+        "ui",
         "log sums",
         "show abcdef",
         "tag good abcdef",

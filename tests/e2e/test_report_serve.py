@@ -1,4 +1,4 @@
-"""`serve`: read-only, on this machine, behind a token; the report follows the run."""
+"""`ui`: read-only, on this machine, behind a token; the report follows the run."""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ COMMANDS = {
     "compare": "comparing",
     "report": "comparing",
     "ui": "comparing",
+    "serve": "serve",
     "compare-proposers": "proposers",
     "evaluate": "evaluating",
     "propose": "evaluating",
@@ -45,9 +46,8 @@ ALIASES = {
     **dict.fromkeys(
         ("log", "show", "diff", "revert", "take", "tag", "blame", "bisect", "export"), "harnesses"
     ),
-    "serve": "comparing",
 }
-"""Older spellings, in no help: `loriner log` is `loriner versions log`, `loriner serve` is `loriner ui`."""
+"""Older spellings, in no help: `loriner log` is `loriner versions log`."""
 
 
 def app_for(asked: str) -> typer.Typer:

@@ -1,4 +1,4 @@
-"""`compare`, `report` and `serve`."""
+"""`compare`, `report` and `ui`."""
 
 from __future__ import annotations
 
@@ -93,6 +93,3 @@ def ui(
 
 def _say(text: str) -> None:
     typer.echo(text)
-
-
-serve = ui

@@ -49,7 +49,7 @@ class Reports:
         host = request.host.rpartition(":")[0] or request.host
         given = request.path.split("/")[1]
         if host not in (HOST, "localhost") or not hmac.compare_digest(given.encode(), self.token.encode()):
-            raise web.HTTPForbidden(text="forbidden: open the address that `loriner serve` printed\n")
+            raise web.HTTPForbidden(text="forbidden: open the address that `loriner ui` printed\n")
         return await handler(request)
 
     async def _list(self, request: web.Request) -> web.Response:

@@ -1,0 +1,1 @@
+"""Harnesses and rewards over HTTP, for clients that know nothing of this package."""
