@@ -22,6 +22,7 @@ from typing import Any
 
 _NOT_IMPORTED = (
     "loriner.__main__",
+    "loriner.bridges.",  # each needs a framework of others
     "loriner.harness.library.",
     "loriner.store.exported.",
     "loriner.tasks.starters",

@@ -17,9 +17,9 @@ SIZES = ("--rounds", "1", "-k", "8", "--feedback", "4", "--grade", "16", "--test
 
 
 def plain(prompt: str) -> str:
-    """Right when it is asked directly; it cannot write a program."""
+    """Right when it is asked directly; the programs that it writes are wrong."""
     if "```python" in prompt:
-        return "I do not write programs."
+        return "```python\nprint(-1)\n```"
     numbers = re.findall(r"\d+", prompt)[:2]
     return str(sum(map(int, numbers)))
 
@@ -35,8 +35,7 @@ def score(loriner: Command, folder: Path, harness: str, solver: Stub) -> float:
         "evaluate", str(folder), "--solver", solver.url, "--harness", harness, "--limit", "8", "--json"
     )
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)["score"]
-    return float(found["mean"] if isinstance(found, dict) else found)
+    return float(json.loads(done.stdout)["score"]["score"])
 
 
 def test_adapting_for_a_second_solver_takes_nothing_from_the_first(

@@ -285,7 +285,8 @@ class Registry:
 
         It may be a tag, a branch, a task (its current version), a run (its last version), a harness id or a
         commit, both also shortened to at least four digits. With a task given, also `best` and `seed`. The
-        best version, also as `best@TASK` and `best/TASK`, is that for `solver`.
+        best version, also as `best@TASK` and `best/TASK`, is that for `solver`; without one, the latter and
+        `best` are the tag `best/TASK`.
 
         Raises:
             ConfigError: nothing, or more than one version, is called so; names what is near. Or there is a
@@ -294,7 +295,9 @@ class Registry:
         with self._reading() as versions:
             of = task if name == "best" else refs.task_of_best(name)
             if of is not None and versions.find(refs.task_ref(of)) is not None:
-                return _best(versions, of, solver)
+                tag = versions.find(refs.best_ref(of))
+                by_tag = solver is None and not name.startswith("best@") and tag is not None
+                return tag if by_tag and tag else _best(versions, of, solver)
             if task is not None and name == "seed":
                 return list(versions.history(self._head(versions, task)))[-1]
             for ref in refs.candidates(name):
