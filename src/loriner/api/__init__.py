@@ -41,6 +41,7 @@ from loriner.runtime.base import Limits
 from loriner.search.estimate import Estimate
 from loriner.statistics import Interval
 from loriner.store.database import Store
+from loriner.store.ref_names import is_best
 from loriner.store.registry import Registry
 from loriner.tasks.base import Split
 from loriner.tasks.base import Task as AnyTask
@@ -52,7 +53,7 @@ from loriner.tasks.scorer import ScoreFunction
 from loriner.train.settings import TrainConfig
 from loriner.train.settings import load as load_training_file
 from loriner.verbs.training import sft
-from loriner.verbs.workspace import find_harness
+from loriner.verbs.workspace import find_harness, solver_name
 
 __all__ = [
     "Allowance",
@@ -226,11 +227,12 @@ def load(
     """
     given, home = Given(), Path(home)
     found = given.harness(harness)
-    if isinstance(found, str):
-        with closing(Store.open(home)) as store:
-            found = find_harness(found, store, Registry.open(home))
     adapt = {"solver": given.model(model), "task": None if task is None else given.task(task)}
     settings = changed(Settings(), home=home, models=given.specs, adapt=adapt)
+    if isinstance(found, str):
+        solver = solver_name(settings, given.lent) if is_best(found) else None
+        with closing(Store.open(home)) as store:
+            found = find_harness(found, store, Registry.open(home), solver=solver)
     return Ready(found, settings, given.lent)
 
 

@@ -32,8 +32,10 @@ from loriner.train.settings import TrainConfig
 from loriner.verbs import adapt as adapting
 from loriner.verbs import compare as comparing
 from loriner.verbs import scoreboard, training
+from loriner.verbs import transfer as transferring
 from loriner.verbs.earlier import Earlier, as_begun
 from loriner.verbs.propose import Proposals, propose
+from loriner.verbs.transfer import Transfer
 from loriner.verbs.workspace import Workspace, workspace
 
 R = TypeVar("R")
@@ -176,6 +178,22 @@ class Lab:
         (cell,) = self._carried_out(scoreboard.evaluate, settings, given, observe).cells
         assert cell.evaluation is not None  # where the only cell has none, its error was raised
         return Evaluated.of(cell.evaluation)
+
+    def transfer(
+        self,
+        task: Task | str,
+        solver: Solver,
+        *,
+        split: Split = "grade",
+        limit: int | None = None,
+        take: bool = False,
+        observe: Observer | None = None,
+        **running: Unpack[Running],
+    ) -> Transfer:
+        """The versions that `task` has, scored with another solver; `take` makes the highest its best."""
+        given, settings = self._asked(task, solver, **running)
+        settings = config.changed(settings, evaluate={"split": split, "limit": limit})
+        return self._carried_out(transferring.transfer, settings, given, observe, take=take)
 
     def compare(
         self,

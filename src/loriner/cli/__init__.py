@@ -16,7 +16,7 @@ from loriner.errors import ConfigError, Interrupted, LorinerError, StoreError
 
 _INTERRUPTED = 130
 """What typer makes of Ctrl-C."""
-_BEGIN_RUNS = ("adapt", "demo", "evaluate", "propose", "compare", "compare-proposers")
+_BEGIN_RUNS = ("adapt", "demo", "evaluate", "propose", "transfer", "compare", "compare-proposers")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 

@@ -27,6 +27,7 @@ COMMANDS = {
     "compare-proposers": "proposers",
     "evaluate": "evaluating",
     "propose": "evaluating",
+    "transfer": "transferring",
     "diagnose": "diagnosing",
     "doctor": "machine",
     "init": "machine",

@@ -38,12 +38,14 @@ def _task_name(task: str) -> str:
 
 
 def _harness(given: Globals, name: str) -> Harness:
-    from loriner.verbs.workspace import find_harness, unrecorded
+    from loriner.store.ref_names import is_best
+    from loriner.verbs.workspace import find_harness, solver_name, unrecorded
 
     if (found := unrecorded(name)) is not None:
         return found
     with given.store() as store, _registry(given) as registry:
-        return find_harness(name, store, registry)
+        solver = solver_name(given.settings()) if is_best(name) else None
+        return find_harness(name, store, registry, solver=solver)
 
 
 @contextmanager

@@ -134,6 +134,7 @@ class EpisodeRecord:
         costs = [0.0 if call.cached else call.usd for call in calls]
         return Evidence(
             proposer=self.proposer,
+            solver=self.lab.solver.name,
             parent_score=origin.parent_score if origin else None,
             low=scored.low,
             high=scored.high,

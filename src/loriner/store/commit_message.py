@@ -21,6 +21,8 @@ class Evidence:
     """How a version fared when it was accepted."""
 
     proposer: str = ""
+    solver: str = ""
+    """The model that its program asked; empty in versions of older releases, whose run tells it."""
     parent_score: float | None = None
     """The parent's mean score on the same questions; None for a seed."""
     low: float | None = None
@@ -93,6 +95,7 @@ def message_of(entry: VersionEntry) -> str:
         "Trials": str(known.n_trials),
         "Cost-USD": "unpriced" if known.usd is None else f"{known.usd:.6f}",
         "Proposer": known.proposer,
+        "Solver": known.solver,
         "Faults-Before": _counts(known.faults_before),
         "Faults-After": _counts(known.faults_after),
     }
@@ -124,6 +127,7 @@ def read_entry(sha: str, parents: tuple[str, ...], message: str, time: int, harn
         score=score,
         evidence=Evidence(
             proposer=trailers.get("Proposer", ""),
+            solver=trailers.get("Solver", ""),
             parent_score=_read_interval(trailers.get("Parent-Score", ""))[0],
             low=low,
             high=high,

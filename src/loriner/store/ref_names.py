@@ -16,7 +16,7 @@ from loriner.errors import ConfigError
 KEEPERS = {
     "HEAD": "git",
     "refs": "git",
-    **dict.fromkeys(("accepted", "best", "candidate", "runs", "seed", "tasks"), "the registry"),
+    **dict.fromkeys(("accepted", "best", "best-for", "candidate", "runs", "seed", "tasks"), "the registry"),
 }
 """First parts of names that no person may give, and who gives them."""
 DIGITS = re.compile(r"[0-9a-f]{4,64}")
@@ -56,6 +56,21 @@ def run_ref(run_id: str) -> str:
 
 def best_ref(task: str) -> str:
     return f"refs/tags/best/{encoded(task)}"
+
+
+def best_for_ref(task: str, solver: str) -> str:
+    return f"refs/tags/best-for/{encoded(task)}/{encoded(solver)}"
+
+
+def is_best(name: str) -> bool:
+    """Whether a name means a best version: `best`, `best@TASK` or `best/TASK`."""
+    return name == "best" or task_of_best(name) is not None
+
+
+def task_of_best(name: str) -> str | None:
+    """The task in `best@TASK` and `best/TASK`; None for any other name."""
+    found = re.fullmatch(r"best[@/](.+)", name)
+    return found and found[1]
 
 
 def candidate_ref(task: str) -> str:

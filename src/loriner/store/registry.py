@@ -149,9 +149,9 @@ class Registry:
         """The commit of a version of a task: a new one, or the one that already holds it.
 
         The same (run, round, harness) is committed once, so a resumed run may say it again; a seed that the
-        task already has, from any run, is not committed again. An accepted version gets the next
-        `accepted/TASK/NNNN`; the one with the highest score so far is `best/TASK`. Without a message, the
-        note of the revision says what changed.
+        task already has for this solver, from any run, is not committed again. An accepted version gets the
+        next `accepted/TASK/NNNN`; the one with the highest score so far for this solver is its best. Without
+        a message, the note of the revision says what changed.
 
         Raises:
             ConfigError: the parent is no version of the task.
@@ -160,7 +160,7 @@ class Registry:
         with self._writing() as versions:
             branch = ref_names.task_ref(task)
             history = list(versions.history(versions.find(branch)))
-            known = _same(history, version)
+            known = _same(versions, history, version, evidence.solver)
             entry = known or _add(versions, harness, _entry(history, version, task, evidence, message))
             place = len(history) - 1 - history.index(known) if known else len(history)
             _name(versions, task, version, entry, place)
@@ -180,7 +180,7 @@ class Registry:
         with self._writing() as versions:
             ref = ref_names.candidate_ref(task)
             kept = versions.find(ref)
-            entry = _same([] if kept is None else [kept], version)
+            entry = _same(versions, [] if kept is None else [kept], version, evidence.solver)
             if entry is None:
                 history = list(versions.history(versions.find(ref_names.task_ref(task))))
                 entry = _add(versions, harness, _entry(history, version, task, evidence, ""))
@@ -195,18 +195,32 @@ class Registry:
         """
         with self._writing() as versions:
             head, kept = self._head(versions, task), versions.find(ref_names.candidate_ref(task))
-            best = versions.find(ref_names.best_ref(task))
             if kept is None:
                 raise ConfigError(f"{task} has no candidate: the last search left none that led")
+            solver = versions.solver_of(kept)
+            best = _known_best(versions, task, solver)
             if best is not None and best.harness_id == kept.harness_id:
                 raise ConfigError(f"candidate/{task} is the best version of {task} already: nothing to take")
             place = len(list(versions.history(head)))
             parents = tuple(dict.fromkeys([*kept.parents[:1], head.sha]))
             new = replace(kept, parents=parents, subject=f"Taken unconfirmed: {kept.subject}")
             entry = _add(versions, Harness(versions.source(kept.sha)), new)
-            versions.point(ref_names.accepted_ref(task, place), entry.sha)
-            versions.point(ref_names.best_ref(task), entry.sha)
-            versions.point(ref_names.task_ref(task), entry.sha)
+            _lead(versions, task, entry, place, solver)
+            return entry.sha
+
+    def transfer(self, task: str, sha: str, *, score: float, evidence: Evidence) -> str:
+        """The new commit that makes a version the best for the solver of `evidence`, scored with it.
+
+        Raises:
+            ConfigError: no such task.
+        """
+        with self._writing() as versions:
+            head, made = self._head(versions, task), versions.entry(sha)
+            parents = tuple(dict.fromkeys([*made.parents[:1], head.sha]))
+            subject = f"Transferred to {evidence.solver}: {made.subject}"
+            new = replace(made, parents=parents, subject=subject, score=score, evidence=evidence)
+            entry = _add(versions, Harness(versions.source(sha)), new)
+            _lead(versions, task, entry, len(list(versions.history(head))), evidence.solver)
             return entry.sha
 
     def revert(self, task: str, name: str) -> str:
@@ -261,19 +275,31 @@ class Registry:
         with self._reading() as versions:
             return list(versions.history(self._head(versions, task)))
 
-    def resolve(self, name: str, *, task: str | None = None) -> VersionEntry:
+    def solver_of(self, entry: VersionEntry) -> str:
+        """The model that a version was scored with; empty where that is not known."""
+        with self._reading() as versions:
+            return versions.solver_of(entry)
+
+    def resolve(self, name: str, *, task: str | None = None, solver: str | None = None) -> VersionEntry:
         """The version that `name` means.
 
         It may be a tag, a branch, a task (its current version), a run (its last version), a harness id or a
-        commit, both also shortened to at least four digits. With a task given, also `best` and `seed`.
+        commit, both also shortened to at least four digits. With a task given, also `best` and `seed`. The
+        best version, also as `best@TASK` and `best/TASK`, is that for `solver`; without one, the latter and
+        `best` are the tag `best/TASK`.
 
         Raises:
-            ConfigError: nothing, or more than one version, is called so; names what is near.
+            ConfigError: nothing, or more than one version, is called so; names what is near. Or there is a
+                best version for other solvers only, or for several and none is given.
         """
         with self._reading() as versions:
-            if task is not None and name in ("best", "seed"):
-                history = list(versions.history(self._head(versions, task)))
-                return (versions.find(ref_names.best_ref(task)) if name == "best" else None) or history[-1]
+            of = task if name == "best" else ref_names.task_of_best(name)
+            if of is not None and versions.find(ref_names.task_ref(of)) is not None:
+                tag = versions.find(ref_names.best_ref(of))
+                by_tag = solver is None and not name.startswith("best@") and tag is not None
+                return tag if by_tag and tag else _best(versions, of, solver)
+            if task is not None and name == "seed":
+                return list(versions.history(self._head(versions, task)))[-1]
             for ref in ref_names.candidates(name):
                 entry = versions.find(ref)
                 if entry is not None:
@@ -283,9 +309,9 @@ class Registry:
                 return found[0]
             raise ConfigError(_not_one(versions, name, found))
 
-    def harness(self, name: str, *, task: str | None = None) -> Harness:
+    def harness(self, name: str, *, task: str | None = None, solver: str | None = None) -> Harness:
         """The program of a version. Raises as `resolve`."""
-        entry = self.resolve(name, task=task)
+        entry = self.resolve(name, task=task, solver=solver)
         with self._reading() as versions:
             return Harness(versions.source(entry.sha))
 
@@ -354,9 +380,13 @@ def _add(versions: Versions, harness: Harness, entry: VersionEntry) -> VersionEn
     return added
 
 
-def _same(history: list[VersionEntry], version: Version) -> VersionEntry | None:
-    """The commit that already holds a version."""
+def _same(
+    versions: Versions, history: list[VersionEntry], version: Version, solver: str
+) -> VersionEntry | None:
+    """The commit that already holds a version for that solver."""
     for entry in history:
+        if versions.solver_of(entry) != solver:
+            continue
         if version.harness_id == entry.harness_id and entry.reverts_to is None:
             if version.parent_id is None and entry.parent_id is None:
                 return entry
@@ -403,9 +433,71 @@ def _name(versions: Versions, task: str, version: Version, entry: VersionEntry, 
     versions.point(ref_names.run_ref(version.episode_id), entry.sha)
     if version.accepted:
         versions.point(ref_names.accepted_ref(task, place), entry.sha)
-        best = versions.find(ref_names.best_ref(task))
+        solver = versions.solver_of(entry)
+        best = _known_best(versions, task, solver)
         if best is None or _rank(entry) >= _rank(best):
-            versions.point(ref_names.best_ref(task), entry.sha)
+            _point_best(versions, task, entry, solver)
+
+
+def _lead(versions: Versions, task: str, entry: VersionEntry, place: int, solver: str) -> None:
+    """Makes a version the task's current one, accepted, and the best for the solver."""
+    versions.point(ref_names.accepted_ref(task, place), entry.sha)
+    _point_best(versions, task, entry, solver)
+    versions.point(ref_names.task_ref(task), entry.sha)
+
+
+def _point_best(versions: Versions, task: str, entry: VersionEntry, solver: str) -> None:
+    """Makes a version the best for a solver. `best/TASK` stays with the solver that had it first."""
+    tag = versions.find(ref_names.best_ref(task))
+    if tag is None or versions.solver_of(tag) == solver:
+        versions.point(ref_names.best_ref(task), entry.sha)
+    if solver:
+        versions.point(ref_names.best_for_ref(task, solver), entry.sha)
+
+
+def _known_best(versions: Versions, task: str, solver: str) -> VersionEntry | None:
+    """The best version for a solver. Older releases named one only: then it is the highest of its own."""
+    if solver and (named := versions.find(ref_names.best_for_ref(task, solver))) is not None:
+        return named
+    tag = versions.find(ref_names.best_ref(task))
+    if tag is not None and versions.solver_of(tag) == solver:
+        return tag
+    own = [each for each in _accepted(versions, task) if versions.solver_of(each) == solver]
+    return max(own, key=_rank, default=None)
+
+
+def _accepted(versions: Versions, task: str) -> list[VersionEntry]:
+    """The accepted versions of a task, newest first."""
+    below = ref_names.accepted_ref(task, 0).removesuffix("0000")
+    found = (versions.find(f"{below}{number}") for number in reversed(versions.names(below)))
+    return [entry for entry in found if entry is not None]
+
+
+def _best(versions: Versions, task: str, solver: str | None) -> VersionEntry:
+    """The best version for a solver; where none is given, for the only one that there is."""
+    accepted = _accepted(versions, task) or list(versions.history(versions.find(ref_names.task_ref(task))))
+    solvers = list(dict.fromkeys(versions.solver_of(each) for each in accepted))
+    asked = solver if solver is not None else solvers[0]
+    found = _known_best(versions, task, asked) if solver is not None or len(solvers) == 1 else None
+    if found is None and solvers in ([""], [asked]):
+        found = _known_best(versions, task, solvers[0]) or accepted[-1]  # by hand, or no solver was told
+    if found is None:
+        raise ConfigError(_not_for(versions, task, solver, solvers))
+    return found
+
+
+def _not_for(versions: Versions, task: str, solver: str | None, solvers: list[str]) -> str:
+    best = {each: _known_best(versions, task, each) for each in solvers}
+    scored = [f"{name or 'an unknown one'} ({_rank(each):.2f})" for name, each in best.items() if each]
+    if solver is None:
+        return (
+            f"best@{task} is one version for each solver, and no solver is given: name one of "
+            f"{', '.join(scored)} with --solver, or --set adapt.solver=NAME"
+        )
+    return (
+        f"{task} has no version for the solver {solver}, only for {', '.join(scored)}: `loriner transfer "
+        f"{task} --to {solver}` scores those with it, `loriner adapt {task} --solver {solver}` searches anew"
+    )
 
 
 def _require_free(versions: Versions, name: str) -> None:

@@ -72,6 +72,15 @@ class Versions:
             self._known[sha] = _read(row)
         return self._known[sha]
 
+    def solver_of(self, entry: VersionEntry) -> str:
+        """The model that a version was scored with; empty where neither it nor its run tells."""
+        if entry.evidence.solver:
+            return entry.evidence.solver
+        sql = """SELECT json_extract(e.data, '$.solver') FROM events e JOIN runs r ON r.n = e.run
+        WHERE r.id = ? AND e.kind = 'start' ORDER BY e.id LIMIT 1"""
+        row = self._connection.execute(sql, (entry.run,)).fetchone()
+        return (row and row[0]) or ""
+
     def source(self, sha: str) -> str:
         """The program of a version."""
         sql = "SELECT h.source FROM versions v JOIN harnesses h ON h.n = v.harness WHERE v.sha = ?"

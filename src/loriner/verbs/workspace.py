@@ -34,6 +34,7 @@ from loriner.records import Harness
 from loriner.runtime.base import Runtime
 from loriner.runtime.host import LocalRuntime
 from loriner.runtime.levels import require
+from loriner.store import ref_names
 from loriner.store.database import Store
 from loriner.store.registry import Registry
 from loriner.store.runs import RESUMABLE
@@ -168,7 +169,8 @@ class Workspace:
         Raises:
             HarnessError: no such harness, or not one.
         """
-        return find_harness(name, self.store, self.registry, task)
+        solver = self.solver.name if self.settings.adapt.solver and ref_names.is_best(name) else None
+        return find_harness(name, self.store, self.registry, task, solver)
 
     async def pinned(self, task: Task, begun_with: str | None = None) -> tuple[Workspace, Harness]:
         """The harness that a run begins with, or began with, and this workspace with settings that
@@ -322,8 +324,12 @@ def named(value: str | None, what: str, flag: str) -> str:
     raise ConfigError(f"no {what}: give {flag}, or set it in loriner.toml under [adapt]")
 
 
-def find_harness(name: str, store: Store, registry: Registry, task: str | None = None) -> Harness:
+def find_harness(
+    name: str, store: Store, registry: Registry, task: str | None = None, solver: str | None = None
+) -> Harness:
     """The harness called `name`: `library:NAME`, a file, or a version (harness id, commit, tag, branch).
+
+    `best`, `best@TASK` and `best/TASK` mean the best version for `solver`.
 
     Raises:
         HarnessError: there is no such harness, or it is not one.
@@ -331,7 +337,20 @@ def find_harness(name: str, store: Store, registry: Registry, task: str | None =
     if (found := unrecorded(name)) is not None:
         return found
     known = store.harness(name) if _ID.fullmatch(name) else None
-    return known or registry.harness(name, task=task)
+    return known or registry.harness(name, task=task, solver=solver)
+
+
+def solver_name(settings: Settings, lent: Lent = NOTHING) -> str | None:
+    """How the solver of the settings is called in records; None where they name none. It is not asked.
+
+    Raises:
+        ConfigError: no such model.
+    """
+    if (given := settings.adapt.solver) is None:
+        return None
+    return open_model(
+        given, specs=settings.models, models_dir=settings.weights, offline=settings.offline
+    ).name
 
 
 def unrecorded(name: str) -> Harness | None:
