@@ -23,6 +23,7 @@ COMMANDS = {
     "compare": "comparing",
     "report": "comparing",
     "ui": "comparing",
+    "trials": "trials",
     "compare-proposers": "proposers",
     "evaluate": "evaluating",
     "propose": "evaluating",

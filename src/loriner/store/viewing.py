@@ -17,10 +17,10 @@ _RIGHT = (Status.OK, Status.INFRA_ERROR)
 _FROM = """
 FROM trials t JOIN harnesses h ON h.n = t.harness JOIN tasks k ON k.n = t.task
 JOIN questions q ON q.n = t.question
-WHERE t.run = ? AND NOT EXISTS (
+WHERE t.run = ? AND (t.attempt = 0 OR NOT EXISTS (
     SELECT 1 FROM trials o WHERE o.run = t.run AND o.harness = t.harness AND o.task = t.task
-    AND o.purpose = t.purpose AND o.question = t.question AND o.sample = t.sample AND t.attempt != 0
-    AND (o.attempt = 0 OR o.attempt > t.attempt))
+    AND o.purpose = t.purpose AND o.question = t.question AND o.sample = t.sample
+    AND (o.attempt = 0 OR o.attempt > t.attempt)))
 """
 """The standing trials: of each place the one that counts or, where there is none, the last infra_error."""
 
@@ -84,8 +84,8 @@ def find_viewed(reader: Reader, run: int, wanted: Wanted, *, after: int, limit: 
     """The trials with numbers above `after`, in the order in which they were recorded."""
     conditions, values = wanted.sql
     rows = reader.rows(
-        "SELECT t.id, t.purpose, h.id, k.id, q.id, t.sample, t.status, t.detail, t.score, t.seconds, t.cpu_s, "
-        f"t.started {_FROM}{conditions} AND t.id > ? ORDER BY t.id LIMIT ?",
+        "SELECT t.id, t.purpose, h.id, k.id, q.id, t.sample, t.status, t.detail, t.score, t.seconds, "
+        f"t.cpu_s, t.started {_FROM}{conditions} AND t.id > ? ORDER BY t.id LIMIT ?",
         (run, *values, after, limit),
     )
     texts = _texts(reader, [row[0] for row in rows])

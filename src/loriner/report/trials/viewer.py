@@ -1,13 +1,13 @@
-"""What a viewer shows of the trials of a run: those that one asks for, a page at a time, each with its round and
-its fault, next to its question and right answer where the task can tell them.
+"""What a viewer shows of the trials of a run: those that one asks for, a page at a time, each with its round
+and its fault, next to its question and right answer where the task can tell them.
 
-The store holds no right answer: an `Ask` opens the task again. A trial of a question that the task no longer has
-is shown without them.
+The store holds no right answer: an `Ask` opens the task again. A trial of a question that the task no longer
+has is shown without them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from loriner.diagnosis.faults import Diagnosis, diagnose
@@ -123,27 +123,23 @@ class Viewer:
         rounds = rounds_of(self.store, run_id)
         asked = _asked(self.store, run_id, wanted, rounds)
         found: list[Seen] = []
-        n_looked, at, ended = 0, after, False
-        while len(found) < limit and not ended and n_looked < N_LOOKED_AT:
-            page = self.store.viewed(run_id, asked, after=at, limit=limit)
-            ended = len(page) < limit
-            for each in page:
-                at, n_looked = each.number, n_looked + 1
-                seen = self._seen(run_id, each, rounds)
-                if not wanted.fault or seen.fault == wanted.fault:
-                    found.append(seen)
-                if len(found) == limit:
-                    break
-            else:
-                continue
-            ended = ended and at == page[-1].number
-        return Listing(
-            run_id=run_id,
-            filter=wanted,
-            seen=tuple(found),
-            n=self.store.n_viewed(run_id, asked),
-            next=None if ended or not self.store.viewed(run_id, asked, after=at, limit=1) else at,
-        )
+        at, follows = after, None
+        for n_looked, each in enumerate(self._walk(run_id, asked, after)):
+            if len(found) == limit or n_looked == N_LOOKED_AT:
+                follows = at
+                break
+            at = each.number
+            seen = self._seen(run_id, each, rounds)
+            found += [seen] if wanted.fault in ("", seen.fault) else []
+        n = self.store.n_viewed(run_id, asked)
+        return Listing(run_id=run_id, filter=wanted, seen=tuple(found), n=n, next=follows)
+
+    def _walk(self, run_id: str, asked: Wanted, after: int) -> Iterator[Viewed]:
+        """The trials after a number, read a page at a time."""
+        page = self.store.viewed(run_id, asked, after=after, limit=N_PAGE)
+        while page:
+            yield from page
+            page = self.store.viewed(run_id, asked, after=page[-1].number, limit=N_PAGE)
 
     def one(self, run_id: str, number: int) -> Seen:
         """A trial by its number.
@@ -181,6 +177,22 @@ class Viewer:
             diagnosis=_diagnosis(each.trial, question),
             missing=missing,
         )
+
+
+def whole_run(store: Store, run: str) -> str:
+    """The id of a run that has trials of its own.
+
+    Raises:
+        ConfigError: there is no such run; or it is a comparison, with its arms.
+    """
+    row = store.run(run)
+    if row.command != "compare":
+        return row.id
+    arms = [f"\n  {arm.run_id}  {arm}" for arm in history(store, row.id).arms]
+    none = ", of which none has begun"
+    raise ConfigError(
+        f"run {row.id} is a comparison: its trials are those of its arms{''.join(arms) or none}"
+    )
 
 
 def rounds_of(store: Store, run_id: str) -> dict[str, int]:
