@@ -24,6 +24,7 @@ COMMANDS = {
     "report": "comparing",
     "ui": "comparing",
     "serve": "serve",
+    "trials": "trials",
     "compare-proposers": "proposers",
     "evaluate": "evaluating",
     "propose": "evaluating",

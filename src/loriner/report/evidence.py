@@ -83,22 +83,27 @@ def _transcript(kind: str, trial: Trial) -> Fold:
         ("score", score),
         ("answer", plain(trial.answer, 400) or "(empty)"),
     ]
-    calls = [
-        {
-            "kind": line(call.kind, 40),
-            "finish": line(call.finish_reason, 40),
-            "cached": call.cached,
-            "asked": plain(_asked(call)),
-            "replied": plain(call.reply or call.error) or "(nothing)",
-        }
-        for call in trial.calls[:N_CALLS]
-    ]
+    calls = calls_shown(trial)
     texts = [
         (name, plain(text)) for name, text in (("printed", trial.stdout), ("error", trial.error)) if text
     ]
     if len(trial.calls) > N_CALLS:
         texts.append(("left out", f"{len(trial.calls) - N_CALLS} more calls are in the store"))
     return Fold(title=title, body=part("trial.html", facts=facts, calls=calls, texts=texts))
+
+
+def calls_shown(trial: Trial, n: int = N_CALLS, limit: int = 4_000) -> list[dict[str, Any]]:
+    """The first calls of a trial as the template takes them, each text cut to so many characters."""
+    return [
+        {
+            "kind": line(call.kind, 40),
+            "finish": line(call.finish_reason, 40),
+            "cached": call.cached,
+            "asked": plain(_asked(call), limit),
+            "replied": plain(call.reply or call.error, limit) or "(nothing)",
+        }
+        for call in trial.calls[:n]
+    ]
 
 
 def _asked(call: Call) -> str:

@@ -99,6 +99,8 @@ class Shelf:
 
     served: dict[str, Served]
     registry: Registry
+    solver: str
+    """The solver whose best versions are meant."""
     canary: Canary | None = None
     counts: Counts = field(default_factory=Counts)
     _told: str = ""
@@ -126,7 +128,7 @@ class Shelf:
                 f"--canary {canary}: {chosen.name!r} must be served beside the first harness: add "
                 f"{chosen.name}=HARNESS after it"
             )
-        return cls(served, registry, chosen)
+        return cls(served, registry, settings.adapt.solver, chosen)
 
     def chosen(self, name: str, question: str) -> Served:
         """The harness that answers a question to this name."""
@@ -146,7 +148,9 @@ class Shelf:
     async def _look(self, served: Served) -> None:
         name = None if served.task is None else served.task.name
         try:
-            found = await asyncio.to_thread(self.registry.harness, served.version, task=name)
+            found = await asyncio.to_thread(
+                self.registry.harness, served.version, task=name, solver=self.solver
+            )
         except (LorinerError, OSError) as error:
             if self._told != str(error):
                 logger.warning(f"{served.name} stays as it is: {error}")
@@ -169,6 +173,6 @@ def _found(settings: Settings, registry: Registry, name: str, task: Task | None)
         return found
     store = Store.existing(settings.home)
     try:
-        return find_harness(name, store, registry, None if task is None else task.name)
+        return find_harness(name, store, registry, task and task.name, settings.adapt.solver)
     finally:
         store.close()

@@ -40,8 +40,10 @@ from loriner.store.runs import (
     list_runs,
     new_run_id,
     resume_fact,
+    silence,
     start_fact,
 )
+from loriner.store.viewing import Numbered, Viewed, Wanted, count_viewed, find_numbers, find_viewed
 from loriner.store.writer import Fact, Writer
 
 
@@ -188,8 +190,10 @@ class Store:
 
     def _standing(self, run: RunRow) -> RunRow:
         """The row as it stands: `killed`, where it is recorded as running and nobody works on it."""
-        if run.status != "running" or is_held(self.path.parent, run.id):
+        if run.status != "running":
             return run
+        if is_held(self.path.parent, run.id):
+            return replace(run, seconds=run.seconds + silence(self.reader, run.id))
         run = find_run(self.reader, run.id)  # it may have ended between the two looks
         return replace(run, status=KILLED) if run.status == "running" else run
 
@@ -241,6 +245,23 @@ class Store:
             purpose=purpose,
             with_calls=with_calls,
         )
+
+    def viewed(
+        self, run_id: str, wanted: Wanted | None = None, *, after: int = 0, limit: int = 50
+    ) -> list[Viewed]:
+        """A page of the standing trials with their calls and numbers, in the order of recording.
+
+        `after` is the number of the last trial of the page before.
+        """
+        return find_viewed(self.reader, self._number(run_id), wanted or Wanted(), after=after, limit=limit)
+
+    def n_viewed(self, run_id: str, wanted: Wanted | None = None) -> int:
+        """How many trials `viewed` has on all pages."""
+        return count_viewed(self.reader, self._number(run_id), wanted or Wanted())
+
+    def numbers(self, run_id: str, purpose: str) -> list[Numbered]:
+        """The numbers of the standing trials of a purpose, in the order of recording, without their texts."""
+        return find_numbers(self.reader, self._number(run_id), purpose)
 
     def tallies(self, run_id: str) -> list[Tally]:
         """The trials of a run counted by harness, task, purpose and status; every infra_error counts."""

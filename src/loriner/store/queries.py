@@ -54,7 +54,7 @@ def find_trials(
     asked = {"t.run = ?": run, of_harness: harness_id, of_task: task, "t.purpose = ?": purpose}
     where, values = _where(asked)
     standing = {row[:5]: row[5:] for row in reader.rows(_STANDING.format(where=where), values)}
-    figures = _figures(reader, "trials", "solver", where, values) if with_calls else {}
+    figures = figures_of(reader, "trials", "solver", where, values) if with_calls else {}
     trials = []
     for (harness, name, _, question, sample), (number, *row, texts) in sorted(standing.items()):
         calls = read_calls(texts, figures.get(number, ())) if with_calls else ()
@@ -70,7 +70,7 @@ def find_rollouts(reader: Reader, run: int, context_id: str | None, index: int |
         f"WHERE {where} ORDER BY t.context, t.place",
         values,
     )
-    figures = _figures(reader, "rollouts", "proposer", where, values)
+    figures = figures_of(reader, "rollouts", "proposer", where, values)
     harnesses = {row[4]: _harness(reader, row[4]) for row in rows if row[4] is not None}
     return [
         read_rollout(row, harnesses.__getitem__, read_calls(texts, figures.get(number, ())))
@@ -84,7 +84,7 @@ def _where(conditions: dict[str, Any]) -> tuple[str, tuple[Any, ...]]:
     return " AND ".join(asked), tuple(asked.values())
 
 
-def _figures(
+def figures_of(
     reader: Reader, owners: str, part: Part, where: str, values: tuple[Any, ...]
 ) -> dict[int, list[Row]]:
     """The figures of the calls of these owners, by owner, in order."""

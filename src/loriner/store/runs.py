@@ -43,7 +43,8 @@ class RunRow:
     """What the command said of itself at its end."""
     n_sessions: int
     seconds: float
-    """Wall time, summed over the sessions; one that was killed counts up to its last recorded row."""
+    """Wall time, summed over the sessions; one that works counts up to now, one that was
+    killed up to its last recorded row."""
 
 
 def new_run_id() -> str:
@@ -126,6 +127,15 @@ def list_runs(reader: Reader, limit: int) -> list[RunRow]:
 def list_below(reader: Reader, run_id: str) -> list[str]:
     """The ids of the runs below a run, oldest first."""
     return [row[0] for row in reader.rows("SELECT id FROM runs WHERE parent = ? ORDER BY n", (run_id,))]
+
+
+def silence(reader: Reader, run_id: str) -> float:
+    """Seconds since the last row of a run that works: they count, though nothing is recorded of them yet."""
+    row = reader.row(
+        "SELECT max(s.seen) FROM sessions s JOIN runs r ON r.n = s.run WHERE r.id = ? AND s.finished IS NULL",
+        (run_id,),
+    )
+    return max(0.0, steady() - row[0]) if row and row[0] is not None else 0.0
 
 
 def find_run(reader: Reader, name: str) -> RunRow:
