@@ -28,7 +28,7 @@ class FromTaskset:
     def __init__(self, taskset: Iterable[Any], name: str, description: str = "") -> None:
         self.name = f"verifiers:{name}"
         self.description = description or f"The taskset {name} of verifiers."
-        self._tasks = {}
+        self._tasks: dict[str, Any] = {}
         items = []
         for each in taskset:
             text = "\n\n".join(filter(None, [each.data.system_prompt, each.data.prompt_text]))
