@@ -5,9 +5,10 @@ BIN := .venv/bin
 PYTEST := $(BIN)/pytest -n auto --dist loadgroup
 
 # Each framework in an environment of its own beside loriner, since their pins conflict.
-BRIDGES := dspy gepa inspect tables otel mcp verifiers
+BRIDGES := dspy gepa inspect tables lmeval otel mcp verifiers
 PACKAGES_inspect := inspect-ai openai
 PACKAGES_tables := datasets pyarrow
+PACKAGES_lmeval := lm_eval
 PACKAGES_otel := opentelemetry-sdk
 
 .PHONY: demo test test-all test-bridges check docs bench release-check clean
