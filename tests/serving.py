@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,12 +92,14 @@ _JSON = {"Content-Type": "application/json"}
 
 
 @contextmanager
-def serving(folder: Path, *arguments: str, **variables: str) -> Iterator[Server]:
+def serving(
+    folder: Path, *arguments: str, command: Sequence[str] = ("serve",), **variables: str
+) -> Iterator[Server]:
     """`loriner serve` with these arguments while the block runs. It must end by itself when it is told to."""
     errors = folder / "stderr.txt"
     with errors.open("w") as file:
         process = subprocess.Popen(
-            [sys.executable, "-m", "loriner", "serve", *arguments, "--port", "0"],
+            [sys.executable, "-m", "loriner", *command, *arguments, "--port", "0"],
             stdout=subprocess.PIPE,
             stderr=file,
             text=True,

@@ -207,10 +207,10 @@ def accepts(
     gain, seen = fmean(differences), seen_in_words(differences)
     if rule == "mean":
         accepted = gain > 0
-        return Decision(accepted, f"{_word(accepted)}: {seen}; the rule asks for a higher mean")
+        return Decision(accepted, f"{_word(accepted)}: {seen}; the rule needs a higher mean")
     p = sign_flip(differences, seed=seed)
     accepted = gain > 0 and p <= alpha
-    reason = f"{_word(accepted)}: {seen}; one-sided p = {p:.4f}, asked for <= {alpha:g}"
+    reason = f"{_word(accepted)}: {seen}; one-sided p = {p:.4f}, needed <= {alpha:g}"
     hopeless = "" if accepted else _too_few(len(differences), alpha)
     return Decision(accepted, f"{reason}; {hopeless}" if hopeless else reason)
 

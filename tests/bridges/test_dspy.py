@@ -19,7 +19,7 @@ from loriner.bridges.dspy import CagedInterpreter, HarnessModule, Loriner
 from loriner.bridges.dspy_seed import seed_harness
 from loriner.errors import ConfigError, HarnessError, LorinerError
 
-pytestmark = pytest.mark.filterwarnings("default")
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 class Engine:

@@ -19,7 +19,7 @@ from loriner.bridges.gepa_runs import harnesses
 from loriner.errors import ConfigError, HarnessError, LorinerError
 from loriner.harness.contract import from_library
 
-pytestmark = pytest.mark.filterwarnings("default")
+pytestmark = pytest.mark.filterwarnings("ignore")
 RIGHT = "def solve(model, question):\n    return len(question.split()) - 1\n"
 
 

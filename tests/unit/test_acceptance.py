@@ -16,7 +16,7 @@ def test_six_better_of_twelve_pass_where_one_test_is_made_and_not_where_ten_may_
     assert accepted.state == "accept" and "6 better, 0 worse" in accepted.reason
     refused = ruling_on(often, [list(before)], before, after, confirmation=2)
     assert refused.state == "refuse" and refused.began
-    assert refused.reason.endswith("1 more better one would confirm it")
+    assert refused.reason.endswith("better on 1 more question, it would be accepted")
 
 
 def test_a_leader_of_ten_is_not_tested_on_the_questions_that_chose_it() -> None:

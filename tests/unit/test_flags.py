@@ -116,7 +116,7 @@ def test_the_package_has_its_public_names_and_no_others() -> None:
         "assert 'loriner.api' not in sys.modules\n"
         "from loriner import *\n"
         "assert {'adapt', 'Cage', 'open'} <= set(loriner.__all__) and open is loriner.open\n"
-        "from loriner import landlock_rulesets, records\n"
+        "from loriner import landlock_rules, records\n"
         "loriner.adopt"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

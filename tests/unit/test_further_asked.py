@@ -22,7 +22,7 @@ from loriner.runtime import wire
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
 SCHEMA = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "object"}}}
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
-TURNS = [
+TURNS: list[dict[str, Any]] = [
     {"role": "user", "content": [{"type": "text", "text": "What is it?"}, IMAGE]},
     {
         "role": "assistant",

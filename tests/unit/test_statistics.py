@@ -99,7 +99,7 @@ def test_paired_rule_asks_for_its_level_and_says_so() -> None:
     before, after = named([0] * 24), named([1] * 6 + [0] * 18)
     usual, strict = accepts("paired", before, after), accepts("paired", before, after, alpha=0.005)
     assert usual.accepted and "6 better, 0 worse" in usual.reason
-    assert not strict.accepted and "asked for <= 0.005" in strict.reason
+    assert not strict.accepted and "needed <= 0.005" in strict.reason
 
 
 def test_too_few_questions_are_named_with_the_least_that_would_do() -> None:

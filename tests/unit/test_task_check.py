@@ -79,7 +79,7 @@ async def test_objects_are_tried_as_json(tmp_path):
 async def test_objects_that_no_reply_could_be_tried_for_are_a_warning(tmp_path):
     report = await check(task(tmp_path, lambda item, answer: 0.0, answers=[{"rows": 2}, [["a"], ["b"]]]))
     assert report.passed
-    assert "as JSON text none of them scores 1" in report.warnings[0]
+    assert "none of them scores 1 as JSON text" in report.warnings[0]
 
 
 async def test_a_constant_that_wins_is_a_warning(tmp_path):
@@ -202,7 +202,7 @@ async def test_a_scorer_that_hangs_on_wrong_answers_is_soon_asked_no_more(tmp_pa
     body = "def score(item, answer):\n    answer == item['answer'] or time.sleep(60)\n    return 1.0\n"
     report = await check(in_worker(tmp_path, body))
     assert (report.passed, report.n_checked, report.constant_score) == (True, 60, None)
-    assert "asked no more" in report.warnings[0]
+    assert "the check stopped" in report.warnings[0]
 
 
 async def test_a_folder_opens_by_its_path(tmp_path):

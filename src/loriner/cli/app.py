@@ -38,6 +38,7 @@ GROUPS = {
     "runs": ("runs", "Runs: list, show or watch them."),
     "versions": ("harnesses", "Versions: the seed and the accepted programs of each task."),
     "store": ("stores", "The store of all runs: check, export or merge it."),
+    "reward": ("rewards", "Rewards for trainers: serve them over HTTP."),
     "train": ("training", "Train a proposer: contexts, teacher data, trees, SFT, GRPO."),
 }
 """The module of each group of commands, which it calls `app`, and what the group is."""

@@ -1,1 +1,1 @@
-"""Why trials were not right, read off their transcripts."""
+"""Why trials were not right, read from their transcripts."""

@@ -1,6 +1,6 @@
 """What right answers are made of: the fields of an object, the options of a choice, the form of a date.
 
-Not guaranteed: a choice is inferred from answers that come again; a date is read in its first form that fits.
+Not guaranteed: a choice is inferred from answers that repeat; a date is read in the first form that fits.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ DATE_FORMS = (
 )
 """As `strftime` names them; where several fit, the first is taken."""
 MOST_OPTIONS = 30
-"""Right answers up to which they are a choice."""
+"""Most right answers that a choice may have."""
 LONGEST_OPTION = 60
-"""Characters up to which a right answer is an option."""
+"""Most characters that an option may have."""
 
 
 @dataclass(frozen=True, slots=True)

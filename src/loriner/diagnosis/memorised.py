@@ -1,11 +1,10 @@
-"""Whether a candidate holds answers of sealed questions (grade and test), instead of a way to find them.
+"""Whether a candidate contains answers of sealed questions (grade and test), instead of a way to find them.
 
-An answer that hardly stands in a program by chance (a long number, several words) counts alone. A shorter
-one counts in company: in a table most of which are answers, in the order of the questions, or linked to a
-piece of its own question (as a key, in a condition, behind it in a prompt, by its hash or its length).
-What already stood in the seed harness never counts, and neither does what stands in the feedback items:
-they are there to be used. An answer that was shown there (a label, a small number) counts only together with
-its sealed question.
+An answer that is unlikely to occur in a program by chance (a long number, several words) counts alone. A
+shorter one counts only with others: in a table of mostly answers, in the order of the questions, or linked
+to a piece of its own question (as a key, in a condition, behind it in a prompt, by its hash or its length).
+Text of the seed harness never counts. Neither does text of the feedback items, which may be used. An answer
+that was shown there (a label, a small number) counts only together with its sealed question.
 
 Not guaranteed: a program can hide an answer from any reader. False alarms and misses are measured in
 docs/diagnosis.md.
@@ -43,7 +42,7 @@ _PLAIN = frozenset({"yes", "true", "false", "none", "null", "unknown", "error", 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """That a candidate is memorised. Names no answer, so that the message may be shown to a proposer."""
+    """A candidate that contains answers. The message names none, so a proposer may read it."""
 
     n_questions: int
     """Questions whose answers were found."""

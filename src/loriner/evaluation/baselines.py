@@ -1,4 +1,4 @@
-"""What the questions of a task give away without a model: one answer for all, or that of the nearest item."""
+"""Scores without a model: one answer for all questions, or the answer of the nearest feedback item."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Baselines:
     constant: str | None
     """The commonest right answer of the feedback questions."""
     constant_scores: Mapping[str, float]
-    """Of giving it always."""
+    """Scores of always giving it."""
     copied_scores: Mapping[str, float]
-    """Of copying the answer of the nearest feedback item; empty for a task without any."""
+    """Scores of copying the answer of the nearest feedback item; empty for a task without feedback items."""
 
 
 async def baselines(task: Task, known: Sequence[Question], asked: Sequence[Question]) -> Baselines:
@@ -37,8 +37,9 @@ async def baselines(task: Task, known: Sequence[Question], asked: Sequence[Quest
 
 
 async def nearest_baseline(task: Task, asked: Sequence[Question]) -> dict[str, float]:
-    """What copying the answer of the nearest feedback item earns on each question. Nearness is that of the
-    tool `examples`.
+    """The score of copying the answer of the nearest feedback item, by question.
+
+    The tool `examples` finds the nearest item.
 
     Raises:
         TaskError: the task's scorer breaks its contract.

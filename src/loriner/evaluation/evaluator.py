@@ -1,8 +1,8 @@
 """Trials: one harness on many questions, run, scored and stored.
 
-This is the one place that turns a verdict of the sandbox and a score of the task into a `Trial`. The
-program's fault scores 0; ours is unscored, tried again, and above a stated share stops the run. A finished
-(harness, question, sample) is never paid for twice: what the store already holds is taken from there.
+This is the one place that turns a verdict of the sandbox and a score of the task into a `Trial`. A
+fault of the program scores 0. A fault of ours is unscored and tried again; too many of them stop the run. A
+finished (harness, question, sample) is never paid for twice: it is read from the store.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from loriner.tasks.scorer import FAILURES
 T = TypeVar("T")
 
 MAX_INFRA_SHARE = 0.2
-"""Share of unscored trials above which a run stops: its mean would be of the questions that got through."""
+"""A run stops above this share of unscored trials: its mean would cover too few of the questions."""
 MAX_INFRA_ERRORS = 10
 """So many failures of ours, in a majority, stop an evaluation before its end."""
 INFRA_TRIES = 2
@@ -61,7 +61,7 @@ class Evaluator:
         default_factory=dict
     )
     _at_work: int = 0
-    """Trials that were begun and are not handed to the store yet."""
+    """Trials that have begun and are not in the store yet."""
     _seconds: dict[str, tuple[float, int]] | None = None
     """Wall time and number of the trials of each program; None before it is asked for."""
     _recorded: set[str] = field(default_factory=set)

@@ -1,7 +1,6 @@
 """The tool `examples`: feedback questions with their right answers, for programs of any task.
 
-It is made from the feedback split alone, so no grade or test item can be in it, whatever question a program
-runs on.
+It is made from the feedback split alone, so it never holds a grade or test item.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from loriner.store.exported.nearest import Examples
 from loriner.tasks.base import Task, Tool
 
 MAX_ITEMS = 2_000
-"""Feedback items that are indexed, the first of the split."""
+"""Only the first so many feedback items are indexed."""
 
 
 def feedback_examples(task: Task) -> Examples:
@@ -38,7 +37,7 @@ def right_answer(question: Question) -> str:
 
 def examples_tool(index: Callable[[], Examples], present: Question) -> Tool:
     """The tool `examples(query=None, k=5)` for a program that runs on the question `present`. The index is
-    asked for at the first call: most programs make none.
+    built at the first call, since most programs make none.
     """
 
     async def examples(query: Any = None, k: Any = 5) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""Majority voting over repeated samples of one harness: what plain sampling makes of a budget."""
+"""Majority voting over repeated samples of one harness: the use of a budget by plain sampling."""
 
 from __future__ import annotations
 

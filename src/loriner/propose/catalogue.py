@@ -1,8 +1,8 @@
 """A proposer without a model: known revisions, chosen by what the feedback shows.
 
-It reads the facts off the feedback, picks a revision from a fixed list, and writes it as real edit blocks. It
+It reads facts from the feedback, picks a revision from a fixed list, and writes it as real edit blocks. It
 knows no task by name. It is the offline default, a baseline to beat, and a source of training data. It cannot
-invent: what it does not list, it never tries.
+invent: it only tries what is in its list.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def offered(context: Context) -> Iterator[tuple[CatalogueEntry, str]]:
 
 
 def _written(harness: Harness, entry: CatalogueEntry, facts: Facts) -> str | None:
-    """The completion that makes a candidate of the harness by the entry, or None where there is none."""
+    """The completion by which the entry revises the harness; None if the entry makes no candidate of it."""
     try:
         revised = entry.rewrite(harness.source, facts)
         if revised is None or revised == harness.source:

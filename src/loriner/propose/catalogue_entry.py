@@ -1,6 +1,6 @@
 """An entry of the catalogue: one known revision, and when it is worth a try.
 
-A revision rewrites a program's text. It returns None where it does not apply or is there already, and raises
+A revision rewrites a program's text. It returns None if it does not apply or was made already, and raises
 `SyntaxError` for a program that does not compile. Whether the result compiles is checked where it is offered.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from loriner.propose.facts import Facts
 
 Rewrite = Callable[[str, Facts], str | None]
-"""A program and the facts to the revised program, or None."""
+"""Takes a program and the facts; returns the revised program, or None."""
 
 Worth = Callable[[Facts], float]
 """How much a revision may gain, in [0, 1]: the higher, the earlier it is offered. Below 0: never."""
@@ -28,7 +28,7 @@ class CatalogueEntry:
     rewrite: Rewrite
     worth: Worth
     tools: tuple[str, ...] = ()
-    """Tools without which it is no use."""
+    """Tools that it needs."""
 
     @property
     def title(self) -> str:

@@ -46,7 +46,7 @@ class Brief:
 def brief_of(task: str, description: str, tools: Mapping[str, object] | Iterable[str]) -> Brief:
     """The brief of a task, with the tools that are granted with every task.
 
-    Where `tools` maps names to functions, these say themselves how they are called.
+    If `tools` maps names to functions, the functions say how they are called.
     """
     functions = tools if isinstance(tools, Mapping) else {}
     return Brief(
@@ -73,7 +73,10 @@ def _how_called(name: str, function: object) -> str:
 
 
 def edit_of(rollout: Rollout) -> str:
-    """What a completion asked to change, as a diff without places; unread, its text with each line quoted."""
+    """The change that a completion asked for, as a diff without line numbers.
+
+    The quoted text of a completion that cannot be read.
+    """
     try:
         revision = rollout.revision or parse(rollout.completion)
     except EditError:
@@ -98,7 +101,7 @@ def make_context(
 ) -> Context:
     """The context of one round. Its id is a digest of what it shows, so equal contexts have equal ids.
 
-    `known` are feedback trials of earlier rounds, by the identity of their trials: they stay as they are.
+    `known` are the feedback trials of earlier rounds, by the identity of their trials. They are reused.
     """
     known = known or {}
     fresh = [trial for trial in feedback.trials if id(trial) not in known]
@@ -152,5 +155,5 @@ def _diagnosed(trial: Trial, question: Question, options: frozenset[str]) -> Dia
 
 
 def _options(questions: Iterable[Question]) -> frozenset[str]:
-    """The right answers, where they are a choice; those with several accepted forms are none."""
+    """The right answers if they are a choice, else nothing. Several accepted forms are no choice."""
     return options_of(text for each in questions for text in target_texts(each.target)[:1])

@@ -1,4 +1,4 @@
-"""The facts of a context: what its feedback shows of the task, read off without knowing any task by name."""
+"""Finds the facts of a context: what its feedback shows of the task. No task is known by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from loriner.propose.facts import Facts, Field, Shape
 from loriner.records import Context, Fault, FeedbackTrial, Status
 
 SHORTEST_FRAME = 12
-"""Characters from which what all questions share is a frame."""
+"""Shared text of the questions counts as a frame from so many characters."""
 
 
 def facts_of(context: Context) -> Facts:
@@ -66,7 +66,7 @@ def frame_of(questions: Sequence[str]) -> tuple[str, str]:
 
 
 def _shared(texts: Sequence[str]) -> str:
-    """What all texts begin with."""
+    """The longest common beginning of the texts."""
     first, last = min(texts), max(texts)  # what these two share, all between them share
     return first[: next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]
 

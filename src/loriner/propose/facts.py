@@ -9,7 +9,7 @@ from typing import Literal
 from loriner.records import Fault
 
 UNKNOWN = (Fault.REASONING, Fault.WRONG_CHOICE, Fault.WRONG_FIELDS, Fault.MISREAD)
-"""Faults of an answer that is simply not the right one."""
+"""Faults of an answer that is simply wrong."""
 
 Shape = Literal["integer", "number", "date", "choice", "json", "line", "text"]
 
@@ -35,13 +35,13 @@ class Field:
     form: str = ""
     """How a date is written, as `strftime` names it; empty for the rest."""
     options: tuple[str, ...] = ()
-    """The values seen, where they are few and come again."""
+    """The values seen, if they are few and repeat."""
     always: bool = True
     """Whether every right answer has it."""
 
     @property
     def in_words(self) -> str:
-        """What a value is, as a person is asked for it."""
+        """What a value is, in words for a model."""
         if self.form:
             return f"a date written as {date_in_words(self.form)}"
         if self.options:
@@ -83,7 +83,7 @@ class Facts:
 
     @property
     def fresh(self) -> float:
-        """What another way to ask is still worth: half where it would replace one."""
+        """How much a further way to ask is still worth: half if it would replace another."""
         return 0.5 if self.told else 1.0
 
     @property

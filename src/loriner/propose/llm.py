@@ -14,10 +14,10 @@ from loriner.runtime.base import Limits
 from loriner.seeding import derive
 
 MAX_TOKENS = 8_192
-"""New tokens of one completion: a whole program with the reasoning before it. The program alone may have
-16,000 characters, of which 2,048 tokens held not half."""
+"""Longest reply in tokens: reasoning and a whole program. A program may have 16,000 characters, and 2,048
+tokens would hold less than half of that."""
 LEAST_PROMPT = 2_000
-"""Tokens of the shortest prompt that is tried where longer ones were refused."""
+"""Tokens of the shortest prompt that is tried after longer ones were refused."""
 _MARGIN = 64
 """Tokens that a chat template adds."""
 
@@ -82,8 +82,10 @@ class Asking:
 
 
 def llm_proposer(model: Model, asking: Asking | None = None) -> Proposer:
-    """A proposer that shows the context to `model` and takes its reply. A model that refuses the prompt as
-    too long for its context is asked again with half of it and half of the reply.
+    """A proposer that shows the context to `model` and takes its reply.
+
+    If the model refuses the prompt as too long for its context, it is asked again with half of the prompt and
+    half of the reply.
     """
     first = asking or Asking()
 

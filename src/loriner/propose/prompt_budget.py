@@ -1,4 +1,4 @@
-"""A budget of tokens, given out to the parts of a prompt in the order of their worth."""
+"""Shares a budget of tokens among the parts of a prompt, the most useful ones first."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ Piece = Callable[[Slot, int, Levels], str]
 
 
 class PromptBudget:
-    """What is left of a budget while slots are taken in and made longer. It never takes anything back but on
-    request, so what came first stays.
-    """
+    """What is left of a budget while slots are added and made longer. A slot stays, unless `undo` is called."""
 
     def __init__(self, tokens: int, piece: Piece, count: Count) -> None:
         self.levels: dict[Slot, int] = {}
@@ -36,7 +34,7 @@ class PromptBudget:
         """Each step: the slot, its level before, what it cost."""
 
     def offer(self, slot: Slot, *levels: int) -> bool:
-        """Raises the slot to the first of the levels that there is room for; whether it stands at one now."""
+        """Raises the slot to the first of the levels that fits; whether the slot is shown now."""
         now = self.levels.get(slot)
         for level in levels:
             if now is not None and level <= now:
@@ -49,7 +47,7 @@ class PromptBudget:
         return False
 
     def undo(self) -> bool:
-        """Takes the last step back; False where there is none."""
+        """Takes the last step back; False without one."""
         if not self._before:
             return False
         slot, level, cost = self._before.pop()

@@ -37,7 +37,7 @@ async def propose(proposer: Proposer, context: Context, index: int) -> Rollout:
 
 
 def read(context: Context, index: int, completion: Completion) -> Rollout:
-    """What a completion makes of the context's harness; an edit that does not apply is a failure in it."""
+    """The rollout of a completion; an edit that does not apply is a failure in it."""
     revision = candidate = failure = None
     try:
         revision, candidate = revise(context.harness, completion.text)

@@ -1,4 +1,4 @@
-"""What to show of many that are alike: an order in which each next one is as unlike the earlier as can be."""
+"""An order of texts in which each next one is as unlike the earlier ones as possible."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def distance(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def farthest_first(items: Sequence[T], apart: Callable[[T, T], float]) -> list[int]:
-    """The places of all items: the most central one, then ever the one farthest from all before it.
+    """The places of all items: the most central one first, then always the one farthest from all before it.
 
     Equals keep their order. Time grows with the square of their number. Source: Gonzalez 1985.
     """

@@ -1,8 +1,8 @@
 """Which questions a round asks of which candidates, and whether the leader replaces the current program.
 
-The grade questions are a pool in a fixed order. A round walks through stages: on the first all its
-candidates are scored, on later ones the best so far, at last the leader alone; the current program answers
-the same questions. After each stage `ruling_on` says accept, refuse or more.
+The grade questions are a pool in a fixed order. A round goes through stages. The first stage scores all its
+candidates, later stages the best so far, the last ones the leader alone. The current program answers the same
+questions. After each stage `ruling_on` says accept, refuse or more.
 
 The test is an exact sign-flip test on the paired differences, looked at after each block, with the level
 spent in proportion to the questions of the test asked so far. Sources: Lan and DeMets, Discrete sequential
@@ -41,7 +41,7 @@ _MOST_BLOCKS = 6
 _MOST_BLOCKS_AFTER_CHOICE = 3
 """Blocks of a test: more of them save trials and cost power, and a chosen leader is seldom dropped."""
 _MOST_FURTHER = 40
-"""Further questions up to which a refusal names how many would confirm the leader."""
+"""A refusal says how many further questions would confirm the leader, if they are no more than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +86,17 @@ class Ruling:
     state: State
     """`more`: score both programs on the next stage."""
     reason: str
-    """In words, with the figures that decided and, where it was refused, with what would confirm it."""
+    """The figures that decided, in words; after a refusal also what would confirm the candidate."""
     began: bool
-    """Whether a confirmation was begun. Such a round counts."""
+    """Whether a test of the leader began. Each one uses up a part of the error level."""
 
 
 def schedule(rule: Rule, n_pool: int, *, rounds: int, candidates: int) -> Schedule:
     """The stages of a run over a pool of `n_pool` grade questions.
 
     `always` and `mean` score all candidates on the whole pool. `paired` chooses the leader of several
-    candidates on the first 22 %, a quarter of them leaving with each stage, and tests it on the rest; a
-    single candidate is tested on the whole pool.
+    candidates on the first 22 % and tests it on the rest. A quarter of the candidates leaves with each
+    stage. A single candidate is tested on the whole pool.
 
     Raises:
         ValueError: an unknown rule, or a count below 1.
@@ -121,10 +121,10 @@ def ruling_on(
 ) -> Ruling:
     """What to do with the leader whose scores are `after`, where the current program has `before`.
 
-    A leader among several is tested on questions that had no part in choosing it: one test, however many
-    they were, and none where it was not ahead of the current program. A single candidate is tested on all
-    its questions. So over a whole run in which no candidate differs from the current program, something is
-    accepted with a chance of at most `ALPHA`.
+    A leader among several is tested on questions that had no part in choosing it. It gets one test, or none
+    if it is not ahead of the current program. A single candidate is tested on all its questions. If no
+    candidate of a run differs from the current program, the chance that the run accepts anything is at most
+    `ALPHA`.
 
     Args:
         asked: The question ids of each stage up to here, in the order of `plan.stages`; a question without
@@ -146,7 +146,7 @@ def ruling_on(
 
 
 def never_accepts(plan: Schedule, *, confirmation: int = 1) -> str:
-    """Why no candidate can pass from here on, were it better on every question; empty where one can."""
+    """Why even a candidate that is better on every question could not pass; empty if it could."""
     if plan.rule != "paired":
         return ""
     blocks = [[1.0] * (stage.end - stage.start) for stage in plan.stages]
@@ -155,15 +155,15 @@ def never_accepts(plan: Schedule, *, confirmation: int = 1) -> str:
         return ""
     n_tested = sum(stage.end - stage.start for stage in plan.tested)
     return (
-        f"{plan.n_pool} grade questions are too few: {n_tested} of them test the leader, and better on each "
-        f"would not pass at level {level(plan, confirmation):.2g}"
+        f"{plan.n_pool} grade questions are too few: {n_tested} of them test the leader, and one better on "
+        f"all of these would not pass at level {level(plan, confirmation):.2g}"
     )
 
 
 def level(plan: Schedule, confirmation: int) -> float:
-    """The level of a confirmation: 1/k of the first one's, together `ALPHA` in as many as there are rounds.
+    """The error level of the k-th confirmation: 1/k of the first one's.
 
-    0 beyond that many.
+    The levels of as many confirmations as there are rounds add up to `ALPHA`; beyond that the level is 0.
     """
     if confirmation > plan.rounds:
         return 0.0
@@ -174,7 +174,7 @@ def level(plan: Schedule, confirmation: int) -> float:
 
 
 def _choosing(n_pool: int, candidates: int) -> list[Stage]:
-    """Stages on the first part of the pool, in blocks about equal."""
+    """Stages on the first part of the pool, of about equal size."""
     fields = [candidates]
     while (kept := min(fields[-1] - 1, round(fields[-1] * _KEPT))) > 1:
         fields.append(kept)
@@ -186,7 +186,7 @@ def _choosing(n_pool: int, candidates: int) -> list[Stage]:
 
 
 def _blocks(start: int, n_pool: int) -> list[Stage]:
-    """Blocks about equal from `start` to the end of the pool."""
+    """Stages of about equal size from `start` to the end of the pool."""
     n, most = n_pool - start, _MOST_BLOCKS_AFTER_CHOICE if start else _MOST_BLOCKS
     n_blocks = max(1, min(n // _LEAST_BLOCK, most))
     ends = [start + round(n * i / n_blocks) for i in range(n_blocks + 1)]
@@ -198,18 +198,19 @@ def _weighed(plan: Schedule, blocks: Sequence[Sequence[float]], confirmation: in
     if n_choosing:
         ahead = [d for block in blocks[:n_choosing] for d in block]
         if len(blocks) < n_choosing:
-            return Ruling("more", f"choosing: {seen_in_words(ahead)}", False)
+            return Ruling("more", f"choosing the leader: {seen_in_words(ahead)}", False)
         if sum(ahead) <= 0:
-            return Ruling("refuse", f"refused: the best is not ahead, {seen_in_words(ahead)}", False)
+            words = f"refused: no candidate is better than the current program, {seen_in_words(ahead)}"
+            return Ruling("refuse", words, False)
         if len(blocks) == n_choosing:
             state: State = "more" if left else "refuse"
-            return Ruling(state, f"ahead where it was chosen: {seen_in_words(ahead)}", left)
+            return Ruling(state, f"better on the questions that chose it: {seen_in_words(ahead)}", left)
     return _Test(plan, blocks[n_choosing:], confirmation).ruling(left)
 
 
 @dataclass(slots=True)
 class _Test:
-    """The leader's differences on the blocks that count."""
+    """The test of a leader, on the blocks of questions that count for it."""
 
     plan: Schedule
     blocks: Sequence[Sequence[float]]
@@ -221,16 +222,16 @@ class _Test:
         differences = [d for block in self.blocks for d in block]
         seen, at = seen_in_words(differences), level(self.plan, self.confirmation)
         allowed = at * self._share(len(self.blocks))
-        figures = f"{seen}; p = {reached:.4f}, asked for <= {allowed:.2g} ({self._which()})"
+        figures = f"{seen}; p = {reached:.4f}, needed <= {allowed:.2g} ({self._which()})"
         if observed > 0 and reached <= allowed:
             return Ruling("accept", f"accepted: {figures}", True)
         if left and observed > 0:
-            return Ruling("more", f"ahead: {figures}", True)
+            return Ruling("more", f"better so far: {figures}", True)
         return Ruling("refuse", f"refused: {figures}{_further(law, crossed, observed, at)}", True)
 
     def _law(self) -> tuple[dict[int, float], float, int]:
-        """The chance of each sum under random signs, of those that crossed no bound after an earlier block;
-        the chance of having crossed one; and the sum that was seen.
+        """The chance of each sum under random signs, without those that crossed a bound after an earlier
+        block; the chance of having crossed one; and the sum that was seen.
         """
         law, crossed, observed = {0: 1.0}, 0.0, 0
         at = level(self.plan, self.confirmation)
@@ -242,17 +243,17 @@ class _Test:
         return law, crossed, observed
 
     def _share(self, n_blocks: int) -> float:
-        """The share of the test's questions in its first blocks."""
+        """The share of the test's questions that its first blocks hold."""
         stages = self.plan.tested
         return (stages[n_blocks - 1].end - stages[0].start) / (stages[-1].end - stages[0].start)
 
     def _which(self) -> str:
         rounds = self.plan.rounds
-        return f"{ALPHA:g} in all" if rounds == 1 else f"confirmation {self.confirmation} of at most {rounds}"
+        return f"error level {ALPHA:g}" if rounds == 1 else f"test {self.confirmation} of at most {rounds}"
 
 
 def _chance(law: Mapping[int, float], crossed: float, observed: int) -> float:
-    """The chance that random signs come as far: over an earlier bound, or to a sum at least as high."""
+    """The chance that random signs do as well: cross an earlier bound, or reach the same sum or more."""
     return min(1.0, crossed + math.fsum(chance for total, chance in law.items() if total >= observed))
 
 
@@ -268,7 +269,10 @@ def _spread(law: dict[int, float], units: Sequence[int]) -> dict[int, float]:
 
 
 def _stopped(law: dict[int, float], crossed: float, allowed: float) -> tuple[dict[int, float], float]:
-    """The law of those that go on, and the chance of having crossed by now, which is at most `allowed`."""
+    """The sums that stay below the bound, with their chances, and the chance of having crossed it by now.
+
+    The latter is at most `allowed`.
+    """
     alive = dict(law)
     for total in sorted(law, reverse=True):
         if total <= 0 or crossed + law[total] > allowed:
@@ -283,5 +287,5 @@ def _further(law: dict[int, float], crossed: float, observed: int, at: float) ->
     for n in range(1, _MOST_FURTHER + 1):
         law, observed = _spread(law, [_GRID]), observed + _GRID
         if _chance(law, crossed, observed) <= at:
-            return f"; {n} more better {'one' if n == 1 else 'ones'} would confirm it"
+            return f"; better on {n} more question{'s' if n > 1 else ''}, it would be accepted"
     return ""

@@ -1,7 +1,8 @@
 """Adaptation: rounds of propose, evaluate and accept, from the seed harness to the best version.
 
-The walk is a function of its seed, its models' replies and nothing else. Everything it learns is in the store
-before it is used, so a run that died is resumed by walking again: what is known costs nothing.
+A search depends on its seed and its models' replies, and on nothing else. Everything it learns is stored
+before it is used. So a run that died is resumed by searching again from the start: what is stored costs
+nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from loriner.store.registry import Registry
 from loriner.tasks.base import Split, Task
 
 MOST_IDLE = 2
-"""Rounds in a row without a new candidate, after which the proposer is taken to have no more."""
+"""The search ends after so many rounds in a row without a new candidate."""
 
 
 async def adapt(
@@ -44,8 +45,8 @@ async def adapt(
 ) -> Adaptation:
     """The episode's outcome; every accepted version is in the registry, every trial in the store.
 
-    A cap that is reached ends the search: what stands by then is scored on the sealed questions, for which
-    the caps leave room, and the outcome says so.
+    A cap that is reached ends the search, and the outcome says so. The best program so far is still scored on
+    the sealed questions: the caps leave room for them.
 
     Raises:
         InfrastructureError, ModelError: solver or proposer failed, not the harness; the run can be resumed.
@@ -75,13 +76,13 @@ class _Episode:
     history: list[PastRevision] = field(init=False, default_factory=list)
     tree: Tree = field(init=False)
     candidates: list[Harness] = field(init=False, default_factory=list)
-    """Those that were considered."""
+    """The candidates that were considered."""
     seen: dict[tuple[str, tuple[str, ...]], Evaluation] = field(init=False, default_factory=dict)
-    """Windows of feedback trials that are complete, by program and questions."""
+    """Complete windows of feedback trials, by program and questions."""
     diagnosed: dict[int, FeedbackTrial] = field(init=False, default_factory=dict)
-    """What rounds have shown, by the identity of its trial."""
+    """The feedback trials that rounds have shown, by the identity of their trials."""
     too_few: bool = field(init=False, default=False)
-    """Whether nothing could be accepted from the start: then the search goes on for what it may find."""
+    """Whether nothing could be accepted from the start. The search then goes on, for candidates to keep."""
 
     def __post_init__(self) -> None:
         task, plan = self.task, self.plan
@@ -104,7 +105,7 @@ class _Episode:
         return outcome(self.lab.store, self.lab.run_id)
 
     async def _ended(self) -> FinalScores:
-        """The search, walked to its end or to a cap."""
+        """The search, run to its end or to a cap."""
         ending = FinalScores(self.task, self.lab, self.record, self.grade, self.test, End(reason="rounds"))
         try:
             await self._grade_seed()
@@ -115,19 +116,19 @@ class _Episode:
         return ending
 
     def _keep_room(self) -> None:
-        """Leaves room under the caps for the sealed scores of what would be shown now."""
+        """Leaves room under the caps for the sealed scores of the programs that would be shown now."""
         ahead = self.selection.ahead()
         shown = dict.fromkeys([self.seed.id, self.selection.current.id, *([ahead] if ahead else [])])
         graded = [self.grading.known[each] for each in shown]
         self.lab.meter.keep(for_sealed(self.lab, graded, len(self.test), self._scored_before()))
 
     def _scored_before(self) -> Counter[str]:
-        """How many sealed trials of each program there are: those of a run that is resumed."""
+        """The number of sealed trials that each program has already, in a run that is resumed."""
         known = self.lab.store.trials(self.lab.run_id, task=self.task.name, purpose="test")
         return Counter(each.harness_id for each in known if each.score is not None)
 
     def _take_so_far(self, ending: FinalScores) -> None:
-        """Lets the grade trials that a cap left of the seed's stand for it; raises where that is none."""
+        """Scores the seed by the grade trials that it had before a cap was reached; raises if it had none."""
         if self.seed.id in self.grading.known:
             return
         first = self.grade[: self.grading.plan.stages[0].end]
@@ -152,7 +153,7 @@ class _Episode:
         self.too_few = self.grading.closed(self.seed)
 
     async def _search(self) -> End:
-        """Walks the rounds; why it ended."""
+        """Runs the rounds, and says why they ended."""
         n_idle = 0
         for number in range(1, self.plan.rounds + 1):
             if number > 1 and (further := self.plan.stretches.get(number - 1)):
@@ -193,13 +194,13 @@ class _Episode:
         return node.harness, node.history
 
     def _standing(self, harness: Harness) -> float:
-        """The mean of a program on the grade questions that the seed was asked too."""
+        """The mean score of a program on the grade questions that the seed has scores on too."""
         return self.grading.mean_beside(harness.id, self.seed.id) or 0.0
 
     async def _hopeless(self, context: Context) -> End | None:
-        """The end of a search that cannot accept anything any more.
+        """The end of a search that cannot accept anything any more; None if it goes on.
 
-        It goes on all the same while there is something to find: a candidate to keep for a person.
+        It still goes on while it may find a candidate that is worth keeping for a person to look at.
         """
         current, grading = self.selection.current, self.grading
         if grading.perfect(current):
@@ -226,7 +227,7 @@ class _Episode:
         self.record.round(made)
 
     async def _end(self, ending: FinalScores) -> None:
-        """Tells why the search ended, and scores what it ends with; what a cap left out is kept with it."""
+        """Records why the search ended, scores its last programs, and records what a cap left unscored."""
         ending.stop = replace(ending.stop, solver=self.bill.solver, proposer=self.bill.proposer)
         await self.record.end(ending.stop)
         if self.plan.oracle and self.test and ending.stop.reason != "budget":
@@ -241,7 +242,7 @@ class _Episode:
             await tell(self.lab.store, self.lab.run_id, ending.stop)
 
     async def _trials(self, purpose: Split, harness: Harness, questions: Sequence[Question]) -> Evaluation:
-        """Trials of the search, on its bill; `Selection` bills the first ones of a candidate, in order."""
+        """Trials of the search, entered on its bill. `Selection` enters the first ones of each candidate."""
         key = harness.id, tuple(each.id for each in questions)
         if purpose == "feedback" and key in self.seen:
             return self.seen[key]
@@ -256,6 +257,6 @@ class _Episode:
         return self.bill.exceeds(self.plan.allowance)
 
     def _memorised(self, candidate: Harness) -> Failure | None:
-        """Why the candidate is refused unscored: it holds answers instead of working them out."""
+        """Why the candidate is refused without a score: it contains answers instead of computing them."""
         sealed = [*self.grade, *self.test]
         return memorised(candidate, self.seed, sealed=sealed, shown=self.feedback)

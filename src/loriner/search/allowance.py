@@ -1,7 +1,7 @@
-"""A fair share: what the search of an episode has used, and how much it may use.
+"""How much the search of an episode has used, and how much it may use.
 
 A reply from the cache counts as if it had been paid for, so that it does not matter which of several episodes
-asked first. Sealed test trials are no part of the search and are not counted.
+asked first. Sealed test trials do not belong to the search and are not counted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ UNITS: tuple[Unit, ...] = get_args(Unit)
 
 @dataclass(slots=True)
 class Bill:
-    """What a search has used; each trial and completion stands on it once."""
+    """What a search has used. Each trial and completion is counted once."""
 
     solver: Usage = field(default_factory=Usage)
     proposer: Usage = field(default_factory=Usage)
@@ -37,7 +37,7 @@ class Bill:
             self.proposer += usage_of(calls)
 
     def used(self, unit: Unit) -> float:
-        """How much of `unit` the search has used; infinite where a price is unknown."""
+        """How much of `unit` the search has used; infinite if a price is unknown."""
         return used(unit, self.solver, self.proposer)
 
     def reaches(self, allowance: Allowance | None) -> bool:
@@ -55,7 +55,7 @@ class Bill:
 
 
 def used(unit: Unit, solver: Usage, proposer: Usage | None = None) -> float:
-    """How much of `unit` these came to; infinite where a price is unknown."""
+    """The total of these in `unit`; infinite if a price is unknown."""
     if unit == "calls":
         return solver.calls
     both = solver + (proposer or Usage())
@@ -72,7 +72,7 @@ def calls_a_question(trials: Sequence[Trial]) -> float | None:
 
 
 def usage_of(calls: Iterable[Call]) -> Usage:
-    """What model calls came to, those answered from the cache included."""
+    """The total usage of model calls, with those that the cache answered."""
     total = Usage()
     for call in calls:
         if call.kind == "model":

@@ -1,4 +1,4 @@
-"""What the caps of a run leave room for, so that what was found can be scored when one is reached."""
+"""The room that a run keeps under its caps, so that it can score the sealed questions at the end."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from loriner.search.allowance import usage_of
 
 
 def a_trial(lab: Evaluator, evaluation: Evaluation) -> Need:
-    """What one more trial of this program is expected to take: the mean of those it had.
+    """The expected need of one more trial of this program: the mean of its trials so far.
 
-    A reply from the cache counts as one that is paid for: that the next is there too is not known.
+    A reply from the cache counts as paid, since the next reply may not be in the cache.
     """
     calls = [call for trial in evaluation.trials for call in trial.calls if call.kind == "model"]
     used, paid = usage_of(calls), usage_of(call for call in calls if not call.cached)
@@ -30,10 +30,10 @@ def a_trial(lab: Evaluator, evaluation: Evaluation) -> Need:
 def for_sealed(
     lab: Evaluator, graded: Sequence[Evaluation], n_test: int, scored: Mapping[str, int] | None = None
 ) -> Need:
-    """What the sealed questions take for each of these programs.
+    """The need of the sealed questions for each of these programs.
 
-    `scored` says by harness id how many of them a run that is resumed has paid for already. With the seed
-    alone there is room for a second program, since another may still be accepted.
+    `scored` maps a harness id to the number of them that a resumed run has paid for. If the seed is the only
+    program, the need includes a second one, since a candidate may still be accepted.
     """
     paid = scored or {}
     needs = [a_trial(lab, each) * max(0, n_test - paid.get(each.harness_id, 0)) for each in graded]

@@ -1,4 +1,4 @@
-"""What must be said beside the scores of an episode, in sentences."""
+"""What a reader of an episode's scores must know, such as that the program never asked the model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def remarks(episode: Adaptation) -> list[str]:
 
 
 def disagreement(grade: Scores, test: Scores) -> str:
-    """That grade and sealed score differ by more than chance."""
+    """Says that the grade score and the sealed score differ by more than chance; else empty."""
     if not test or not grade:
         return ""
     before, after = (interval(list(each.values())) for each in (grade, test))
@@ -38,7 +38,7 @@ def disagreement(grade: Scores, test: Scores) -> str:
 
 
 def between(before: Interval, after: Interval) -> tuple[float, float]:
-    """The 95 % interval of `after` less `before`, two means over different questions.
+    """The 95 % interval of `after` minus `before`, two means over different questions.
 
     Source: Newcombe, Statistics in Medicine 17 (1998), method 10, on the intervals of the two means.
     """
@@ -49,7 +49,7 @@ def between(before: Interval, after: Interval) -> tuple[float, float]:
 
 
 def no_model(best: Standing) -> str:
-    """That the program asked the model nothing."""
+    """Says that the program never asked the model; else empty."""
     n = len(best.grade) + len(best.test)
     if not n or best.asks_model:
         return ""
@@ -57,7 +57,7 @@ def no_model(best: Standing) -> str:
 
 
 def no_more_than_constant(test: Scores, constant: str, scores: Scores) -> str:
-    """That the program scores no more than one answer given always."""
+    """Says that the program scores no more than one answer given to every question; else empty."""
     own, always = _beside(test, scores)
     if own is None or own > always:
         return ""
@@ -69,7 +69,7 @@ def no_more_than_constant(test: Scores, constant: str, scores: Scores) -> str:
 
 
 def no_more_than_copying(test: Scores, scores: Scores) -> str:
-    """That looking up the nearest feedback item does as well as the program."""
+    """Says that copying the answer of the nearest feedback item does as well; else empty."""
     own, copied = _beside(test, scores)
     if own is None or own > copied or not copied:
         return ""

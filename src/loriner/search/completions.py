@@ -1,4 +1,4 @@
-"""The completions of a round: each is recorded before it is scored, and repeats are drawn again."""
+"""The completions of a round. Each is recorded before it is scored, and repeats are replaced by new ones."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from loriner.propose.proposer import Proposer, propose
 from loriner.records import Context, Failure, Harness, Rollout
 
 N_REDRAWS = 3
-"""How often a round asks again in place of completions that made a program tried before."""
+"""How often a round asks again when completions only repeat programs that were tried before."""
 
 Check = Callable[[Harness], Failure | None]
-"""Why a candidate must not be scored; None where it may."""
+"""Why a candidate must not be scored; None if it may."""
 Begin = Callable[[Harness], Awaitable[object]]
 """Starts the scoring of a new candidate."""
 
@@ -28,7 +28,7 @@ class Drawn:
 
     rollout: Rollout
     repeats: str
-    """Which earlier program the candidate is, in words; empty for a new one, and without a candidate."""
+    """The earlier program that the candidate repeats, in words; empty for a new one or for none."""
 
     @property
     def new(self) -> Harness | None:
@@ -37,27 +37,27 @@ class Drawn:
 
     @property
     def empty(self) -> bool:
-        """Whether the proposer offered nothing: a program tried before, or words alone."""
+        """Whether the completion brought nothing new: a program tried before, or no edit at all."""
         failure = self.rollout.failure
         return bool(self.repeats) or (failure is not None and failure.code == "no_edit_block")
 
 
 @dataclass(slots=True)
 class Completions:
-    """What an episode asked of its proposer so far."""
+    """The completions that an episode has asked its proposer for."""
 
     lab: Evaluator
     proposer: Proposer
     check: Check
     tried: dict[str, str] = field(default_factory=dict)
-    """Programs that were scored, by the digest of their trees: which program that was, in words."""
+    """The programs that were scored, in words, by the digest of their syntax trees."""
     asked: Counter[str] = field(default_factory=Counter)
-    """Completions taken of each context."""
+    """Number of completions taken for each context."""
     left: set[tuple[str, int]] | None = None
-    """Places whose rollout was recorded before the run was resumed; None before they are asked for."""
+    """Places whose rollout was recorded before the run was resumed; None until they are looked up."""
 
     def know(self, harness: Harness, words: str) -> str:
-        """What an equal program was called before; empty for a new one, which is called `words` from now."""
+        """The name of an equal earlier program; empty for a new one, which gets the name `words`."""
         digest = tree_digest(harness.source)
         if (known := self.tried.get(digest)) is None:
             self.tried[digest] = words
@@ -95,14 +95,14 @@ class Completions:
         return range(first, first + n)
 
     async def _one(self, context: Context, index: int) -> tuple[Rollout, bool]:
-        """The completion of this place, and whether it is new: else it is the recorded one."""
+        """The completion of this place, and whether it is new or a recorded one."""
         known = self._recorded(context.id, index)
         rollout = known or self._checked(await propose(self.proposer, context, index))
         self.lab.observe(Proposed(rollout=rollout))
         return rollout, known is None
 
     def _recorded(self, context_id: str, index: int) -> Rollout | None:
-        """The rollout of a place that was recorded before the run was resumed; none is asked for twice."""
+        """The rollout of a place that was recorded before the run was resumed; it is not paid for again."""
         store, run_id = self.lab.store, self.lab.run_id
         if self.left is None:
             self.left = {(each.context_id, each.index) for each in store.rollouts(run_id)}

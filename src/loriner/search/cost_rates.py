@@ -1,4 +1,4 @@
-"""What a trial took in earlier runs: the best guess at what one will take."""
+"""The mean cost of a trial in earlier runs, as a guess at the cost of the next one."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from loriner.store.database import Store
 from loriner.store.runs import RunRow
 
 N_RUNS = 3
-"""Latest runs that are looked at."""
+"""Number of latest runs that are read."""
 N_TRIALS = 8
-"""Trials that a run must have, to tell anything."""
+"""Runs with fewer trials are ignored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """Means of a trial, replies from the cache counted as if they had been asked for."""
+    """Means over trials. Replies from the cache count like others."""
 
     calls: float
     prompt_tokens: float
@@ -29,11 +29,11 @@ class Rates:
     seconds: float | None
     """Wall time of a run by its trials; None where nothing was timed."""
     source: str
-    """Where they are from, in words."""
+    """Where the means come from, in words."""
 
 
 def assumed(characters: float) -> Rates:
-    """What is assumed of questions of so many characters, where no run is known."""
+    """The rates assumed for questions of so many characters if there is no earlier run."""
     return Rates(
         calls=1.0,
         prompt_tokens=characters / CHARACTERS_PER_TOKEN + 60,

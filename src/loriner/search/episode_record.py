@@ -1,4 +1,4 @@
-"""What an episode leaves behind: versions in the registry, and its history in the store."""
+"""What an episode writes: versions into the registry, and its history into the store."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Origin:
     round: int
     parent: Harness
     parent_score: float | None
-    """On the questions that the version was scored on."""
+    """The parent's mean score on the questions that the version was scored on."""
     parent_faults: Counter[Fault]
     rollout: Rollout
 
@@ -41,7 +41,7 @@ class Graded:
     faults: Counter[Fault]
     """Among the grade trials."""
     reason: str = ""
-    """For a candidate that was not accepted: why not, and what would confirm it."""
+    """Why a candidate was not accepted, and what would confirm it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class EpisodeRecord:
         self.registry.keep(version, graded.harness, task=self.task, evidence=evidence)
 
     async def start(self, seed: Harness, plan: Plan, sizes: dict[str, int], beside: Baselines) -> None:
-        """Tells how the episode starts."""
+        """Records how the episode starts."""
         told = Start(
             run_id=self.lab.run_id,
             task=self.task,
@@ -83,12 +83,12 @@ class EpisodeRecord:
         self.lab.observe(told)
 
     def round(self, made: Round) -> None:
-        """Keeps what a round changed, with the next commit: all that it rests on is on the disk."""
+        """Records what a round changed, with the next commit of the store; nothing waits for it."""
         note(self.lab.store, self.lab.run_id, made)
         self.lab.observe(made)
 
     async def end(self, stop: End) -> None:
-        """Keeps why the search ended."""
+        """Records why the search ended."""
         await tell(self.lab.store, self.lab.run_id, stop)
         self.lab.observe(stop)
 
@@ -99,7 +99,7 @@ class EpisodeRecord:
         test: Evaluation | None = None,
         fresh: Evaluation | None = None,
     ) -> Standing:
-        """Keeps how a program of the end stands, by what is scored of it so far."""
+        """Records the scores that a final program has so far."""
         sealed = test.trials if test else ()
         found = Standing(
             name=name,

@@ -1,7 +1,7 @@
-"""What a run would take, before a model is opened: trials, calls, tokens, money and minutes.
+"""An estimate before a run starts: trials, calls, tokens, money and minutes.
 
-At least and at most follow from the plan, with assumptions on what a trial asks, which is the program's
-affair: they are printed with the result. What is likely takes the rates of earlier runs, if there are any.
+The least and the most follow from the plan and from assumptions on what a trial asks the model. The
+assumptions are printed with the result. The likely amount uses the rates of earlier runs, if there are any.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from loriner.tasks.base import SPLITS, Task
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """At least and at most."""
+    """The least and the most."""
 
     low: float
     high: float
@@ -43,7 +43,7 @@ class Range:
 
 
 CALLS_PER_TRIAL = Range(1, 5)
-"""Solver calls: one in the minimal program, five where a program votes."""
+"""Solver calls of a trial: one in the minimal program, five in a program that votes."""
 TOKENS_PER_CHARACTER = Range(0.15, 0.5)
 INSTRUCTION_TOKENS = Range(0, 600)
 """What a program puts around the question."""
@@ -62,12 +62,12 @@ ASSUMED = {
 
 
 WIDTH = 4.0
-"""What is likely at most is not more than so many times what is likely at least."""
+"""The likely most is at most so many times the likely least."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Likely:
-    """What a run takes as a rule."""
+    """What a run usually takes."""
 
     trials: Range
     calls: Range
@@ -78,7 +78,7 @@ class Likely:
     minutes: Range | None
     """None where no earlier run has timed the solver."""
     source: str
-    """Where the rates are from, in words."""
+    """Where the rates come from, in words."""
 
     def __add__(self, other: Likely) -> Likely:
         return Likely(
@@ -116,7 +116,7 @@ class Estimate:
     least: Least | None = None
     """None for a run that has no revisions."""
     warnings: tuple[str, ...] = ()
-    """What the run could not show, whatever it spent, and caps that end it early."""
+    """Differences that the run is too small to show, and caps that end it early."""
 
 
 def of_adaptation(settings: Settings, task: Task, plan: Plan) -> Estimate:
@@ -143,7 +143,7 @@ def of_adaptation(settings: Settings, task: Task, plan: Plan) -> Estimate:
 
 
 def _cut_short(budget: Budget, likely: Likely) -> Iterator[str]:
-    """A sentence for each cap that a run reaches as a rule before it is through."""
+    """A sentence for each cap that a run usually reaches before its end."""
     for name, cap, taken in (
         ("trials", budget.trials, likely.trials),
         ("calls", budget.calls, likely.calls),
@@ -200,10 +200,10 @@ def total(parts: Sequence[Estimate]) -> Estimate:
 
 
 def of_comparison(episodes: Sequence[Estimate], n_arms: int) -> Estimate:
-    """What arms would take that are each given the calls of one episode, on every task.
+    """What a comparison would take, if each arm gets the calls of one episode on every task.
 
-    At least: one arm a task pays, and the others find its replies in the cache. At most: the others spend
-    their calls on trials of one call.
+    The least: one arm pays on each task, and the others find its replies in the cache. The most: the others
+    spend their calls on trials of one call.
     """
     one, share = total(episodes), Range(1, n_arms)
     return Estimate(

@@ -1,4 +1,4 @@
-"""Which feedback questions a round shows: the next ones, and more of them until something fails.
+"""Which feedback questions a round shows: the next ones in order, and more until something fails.
 
 A window is as many questions as the plan says, in the fixed order of the split; after its last question the
 first one comes again. So each round shows other questions until all have been shown.
@@ -36,9 +36,9 @@ class Windows:
     async def trials(self, evaluate: Evaluate) -> Evaluation:
         """The trials that a round shows.
 
-        They are those of the next window. Further windows follow while all trials are right, since a
-        proposer learns little from those, and while none asked the model, since they cost nothing; at
-        most the whole split.
+        They begin with the next window. Further windows follow while all trials are right, because a
+        proposer learns little from those, or while none asked the model, because they cost nothing. They
+        end with the whole split.
         """
         found: Evaluation | None = None
         for window in self.around():

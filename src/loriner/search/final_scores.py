@@ -1,6 +1,6 @@
-"""The end of an episode: what it shows is scored on the sealed questions, and sampled afresh.
+"""The final scores of an episode: its programs on the sealed questions, and once more on the grade questions.
 
-A cap that is reached on the way ends nothing: what it kept from being scored is noted.
+A cap that is reached on the way does not stop them: what it left unscored is noted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from loriner.tasks.base import Task
 
 @dataclass(slots=True)
 class FinalScores:
-    """What the last scores of an episode need, and why the search ended."""
+    """Scores the final programs of an episode, and notes what a cap left out."""
 
     task: Task
     lab: Evaluator
@@ -46,13 +46,13 @@ class FinalScores:
             await self._sealed("a candidate", harness)
 
     def miss(self, what: str, reached: BudgetReached | None = None) -> None:
-        """Notes what a cap kept from being scored."""
+        """Notes what a cap left unscored."""
         if self.stop.reason != "budget":
             self.stop = replace(self.stop, reason="budget", why=str(reached))
         self.stop = replace(self.stop, missing=(*self.stop.missing, what))
 
     async def _sealed(self, name: str, harness: Harness) -> Evaluation | None:
-        """Its trials on the sealed questions, or on those that a cap left; None where those are none."""
+        """Its trials on the sealed questions, up to a cap; None if there are none."""
         if not self.test:
             return None
         try:

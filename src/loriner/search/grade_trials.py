@@ -1,7 +1,7 @@
 """Grade trials: the current program and a round's candidates on ever more of the grade questions.
 
-Every program is scored on the first so many questions of one fixed order, so any two share the questions
-of the one that has fewer. What was scored stays known: a later round asks only for what is new.
+All programs are scored on the questions in one fixed order, each up to some place. So any two programs
+share the questions of the one that has fewer. Scores are kept: a later round asks only for new ones.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from loriner.records import Evaluation, Harness, Question
 from loriner.search.acceptance import Ruling, Schedule, ruling_on
 
 Evaluate = Callable[[Harness, Sequence[Question]], Awaitable[Evaluation]]
-"""The trials of a program on some grade questions; those that are stored cost nothing."""
+"""The trials of a program on some grade questions. Stored ones cost nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuledLeader:
-    """The leader of a round and what is to be done with it."""
+    """The leader of a round, and the ruling on it."""
 
     leader: Harness
     ruling: Ruling
@@ -33,16 +33,16 @@ class GradeTrials:
     plan: Schedule
     evaluate: Evaluate
     spent: Callable[[], bool]
-    """Whether more was used than the search is allowed."""
+    """Whether the search has used more than its allowance."""
     known: dict[str, Evaluation] = field(default_factory=dict)
     """The trials of each program so far, by its id."""
     scored: dict[str, tuple[Evaluation, Mapping[str, float]]] = field(default_factory=dict)
-    """The scores of each program, with the evaluation that they are worked out from."""
+    """The scores of each program, with the evaluation that they were computed from."""
     n_confirmations: int = 0
-    """Begun since the last acceptance."""
+    """Confirmations that began since the last acceptance."""
 
     def begin(self, rounds: int) -> None:
-        """Begins a further stretch of so many rounds, with the level whole again."""
+        """Begins a further stretch of so many rounds, with the whole error level."""
         self.plan, self.n_confirmations = replace(self.plan, rounds=rounds), 0
 
     async def grade(self, harness: Harness, n_stages: int = 1) -> Evaluation:
@@ -54,10 +54,10 @@ class GradeTrials:
         return self.known[harness.id]
 
     async def contest(self, current: Harness, candidates: Sequence[Harness]) -> RuledLeader | None:
-        """The best candidate with the rule's ruling on it; None without candidates.
+        """The best candidate with the ruling on it; None without candidates.
 
-        With each stage fewer candidates are scored on more questions. Nobody is accepted once more was
-        used than allowed.
+        Each stage scores fewer candidates on more questions. Nothing is accepted once the allowance is
+        exceeded.
         """
         outcome: RuledLeader | None = None
         for number, stage in enumerate(self.plan.stages, 1):
@@ -74,7 +74,7 @@ class GradeTrials:
         return outcome
 
     def ruling_on(self, current: Harness, candidate: Harness, n_stages: int) -> Ruling:
-        """The rule's ruling after so many stages."""
+        """The ruling on a candidate after so many stages."""
         return self._ruling(self._scores(current.id), self._scores(candidate.id), n_stages)
 
     def closed(self, current: Harness) -> bool:
@@ -93,7 +93,7 @@ class GradeTrials:
         return ruling_on(self.plan, asked, before, after, confirmation=self.n_confirmations + 1)
 
     def lead(self, candidate: str, current: str) -> float | None:
-        """How much better one program is on the questions that both have scores on; None without any."""
+        """The mean difference over the questions that both programs have scores on; None without any."""
         after, before = self._scores(candidate), self._scores(current)
         both = after.keys() & before.keys()
         return fmean(after[each] - before[each] for each in sorted(both)) if both else None

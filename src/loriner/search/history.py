@@ -1,7 +1,7 @@
-"""The history of a run: what it told of itself, kept by the store as typed events, and read by everyone.
+"""The history of a run: typed events in the store.
 
-Reports, live views and the outcome of an adaptation are all made of it, during a run or after. A resumed run
-walks again from its start and tells everything again; the last telling of each thing counts.
+Reports, live views and the outcome of an adaptation are all read from it, during a run or after. A resumed
+run searches again from its start and records every event again; the last record of each event counts.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _READERS = {name: TypeAdapter(kind) for name, kind in _KINDS.items()}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """All that a run told."""
+    """All events of a run."""
 
     start: Start | None = None
-    """None for a run that is no adaptation."""
+    """None for a run that is not an adaptation."""
     rounds: tuple[Round, ...] = ()
     standings: Mapping[Name, Standing] = field(default_factory=dict)
     """Empty until the search has ended."""
     end: End | None = None
     """None while the search goes on."""
     arms: tuple[Arm, ...] = ()
-    """Of a comparison."""
+    """The arms of a comparison."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class Adaptation:
     seed: Standing
     best: Standing
     candidate: Standing | None
-    """The program furthest ahead of the best one on grade questions of those that were not accepted."""
+    """Of the programs that were not accepted, the one furthest ahead of the best on grade questions."""
     stopped: End
     programs: Mapping[Name, Harness]
     """Those that it ends with."""
@@ -65,12 +65,12 @@ async def tell(store: Store, run_id: str, told: Told) -> None:
 
 
 def note(store: Store, run_id: str, told: Told) -> None:
-    """Adds to the history of a run with the next commit, for which nobody waits."""
+    """Adds to the history of a run with the next commit, without waiting for it."""
     store.note(run_id, _NAMES[type(told)], fields_of(told))
 
 
 def history(store: Store, run_id: str) -> History:
-    """The history of a run; empty for a run that told of nothing."""
+    """The history of a run; empty for a run without events."""
     start: Start | None = None
     end: End | None = None
     rounds: dict[int, Round] = {}
@@ -99,7 +99,7 @@ def history(store: Store, run_id: str) -> History:
 
 
 def outcome(store: Store, run_id: str) -> Adaptation:
-    """What an adaptation came to that has told its end."""
+    """The outcome of an adaptation that has ended."""
     found = history(store, run_id)
     assert found.start is not None and found.end is not None
     programs = {name: store.harness(each.harness_id) for name, each in found.standings.items()}

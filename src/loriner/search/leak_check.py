@@ -1,4 +1,4 @@
-"""Whether a candidate holds answers of the questions that it is scored on."""
+"""Whether a candidate contains answers of the questions that it is scored on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from loriner.diagnosis.memorised import check
 from loriner.records import Failure, Harness, Question, target_texts
 
 MAX_SEALED = 1_000
-"""Questions that a candidate is held against, the first: each costs time at every candidate."""
+"""Only the first so many questions are checked, since each takes time for every candidate."""
 
 
 def memorised(
@@ -16,8 +16,8 @@ def memorised(
 ) -> Failure | None:
     """Why the candidate must not be scored, or None.
 
-    `sealed` are the grade and test questions, whose answers no program may hold; `shown` the feedback
-    questions, which any may.
+    `sealed` are the grade and test questions, whose answers no program may contain. `shown` are the feedback
+    questions, whose answers any program may contain.
     """
     known = [(answer, each.text) for each in sealed[:MAX_SEALED] for answer in target_texts(each.target)]
     answers, questions = zip(*known, strict=True) if known else ((), ())

@@ -1,7 +1,6 @@
 """Events of an episode as releases up to 0.2 stored them, in the present shape.
 
-They held no score and no word of the proposer's: these are read from the trials and rollouts of the run, as
-they stand now.
+They held no score and no text of the proposer. These are read from the stored trials and rollouts of the run.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ Stored = tuple[str, Mapping[str, Any]]
 
 
 def renewed(store: Store, run_id: str, events: Sequence[Stored]) -> Iterable[Stored]:
-    """The events of a run, those of old shapes made new."""
+    """The events of a run, with old shapes converted."""
     old = _Old(store, run_id, events)
     for kind, data in events:
         if kind == "start":

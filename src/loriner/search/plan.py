@@ -13,10 +13,10 @@ class Plan(SearchSettings):
     """How an episode searches: its settings, and what follows from them."""
 
     earlier: tuple[tuple[int, int], ...] = ()
-    """Each time it was given more rounds: how many it had made, and how many it was to make."""
+    """A pair for each time it was given more rounds: the rounds made and the rounds planned by then."""
 
     def further(self, made: int, rounds: int) -> Plan:
-        """The plan with more rounds, after so many that were made: those stay as they were decided."""
+        """The plan with more rounds. The `made` rounds stay as they were decided."""
         return self.model_copy(update={"rounds": rounds, "earlier": (*self.earlier, (made, self.rounds))})
 
     @property
@@ -37,7 +37,7 @@ class Plan(SearchSettings):
         return self.rounds * self.candidates
 
     def schedule(self, n_grade: int) -> Schedule:
-        """The order in which so many grade questions are asked, with the level of the first stretch."""
+        """The stages in which so many grade questions are asked, for the rounds of the first stretch."""
         return schedule(self.accept, n_grade, rounds=self.stretches[0], candidates=self.candidates)
 
     def never_accepts(self, n_grade: int) -> str:

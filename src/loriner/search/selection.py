@@ -1,4 +1,4 @@
-"""Which program stands after each round, and which led without being accepted."""
+"""Which program is the current one after each round, and which led without being accepted."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Leads:
     against: tuple[str, int]
     """That program's id, and the number of its trials."""
     n: int = 0
-    """Programs that were looked at."""
+    """Number of programs that were compared."""
     best: str = ""
-    """The one furthest ahead; empty where none is."""
+    """Id of the program that is furthest ahead; empty if none is ahead."""
     lead: float = 0.0
 
     def add(self, harness_id: str, lead: float) -> None:
@@ -49,10 +49,10 @@ class Selection:
     refused: dict[str, tuple[Origin, str]] = field(default_factory=dict)
     """Leaders of a round that were not accepted, by id, each with the reason."""
     faults: dict[tuple[str, int], Counter[Fault]] = field(default_factory=dict)
-    """Of the grade trials of a program, by its id and their number."""
+    """Faults of the grade trials of a program, by its id and the number of the trials."""
     leads: Leads = field(default_factory=lambda: Leads(("", 0)))
     versions: set[str] = field(init=False)
-    """Ids of the seed and of what was accepted: the registry has these."""
+    """Ids of the seed and of the accepted candidates: those that the registry has."""
     parents: dict[str, Harness] = field(default_factory=dict)
     """The program that a candidate revised, by the candidate's id."""
 
@@ -60,7 +60,7 @@ class Selection:
         self.versions = {self.current.id}
 
     async def round(self, number: int, parent: Harness, drawn: Sequence[Drawn]) -> Round:
-        """What became of the completions of a round; an accepted program is now the current one."""
+        """The outcome of a round's completions. An accepted program becomes the current one."""
         inside = [self._entered(each) for each in drawn]
         entrants = [each.new for each, within in zip(drawn, inside, strict=True) if within and each.new]
         before = self.current
@@ -110,7 +110,7 @@ class Selection:
         return graded
 
     def _entered(self, drawn: Drawn) -> bool:
-        """Whether the search is within its allowance with this completion and its first trials paid."""
+        """Whether the search is within its allowance after this completion and its first trials are paid."""
         rollout = drawn.rollout
         self.bill.add_completion(rollout.context_id, rollout.index, rollout.calls)
         if drawn.new is not None:
@@ -149,7 +149,7 @@ class Selection:
         return Decision(ruling.state == "accept", ruling.reason)
 
     def _version_behind(self, harness: Harness) -> Harness:
-        """The program itself, or, where it was refused, the last version on the way to it."""
+        """The program itself if it is a version, else the last version on the way to it."""
         while harness.id not in self.versions:
             harness = self.parents[harness.id]
         return harness

@@ -1,8 +1,9 @@
 """A search over all programs of an episode: a round revises the one that promises most.
 
-The chain revises the version accepted last, and so never comes back to a program that a test of few questions
-refused. Here every scored program can be revised, the one with the highest upper confidence bound first: its
-mean grade score, and more the less often it was revised. Source: UCB1 (Auer et al., 2002).
+The chain revises the version accepted last, so it never comes back to a program that a test on few questions
+refused. Here every scored program can be revised. The one with the highest upper confidence bound comes
+first: its mean grade score, plus a bonus that shrinks each time it is revised.
+Source: UCB1 (Auer et al., 2002).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from loriner.records import Harness, PastRevision
 
 EXPLORATION = 0.3
-"""Weight of the bound beside a score in [0, 1]: about what a good revision gains (docs/training.md)."""
+"""Weight of the bonus, for scores in [0, 1]: about what a good revision gains (docs/training.md)."""
 
 
 @dataclass(slots=True)
@@ -23,7 +24,7 @@ class Node:
 
     harness: Harness
     steps: tuple[PastRevision, ...] = ()
-    """The revisions that it is made of, the first one first."""
+    """The revisions that led to it, in order."""
     tried: list[PastRevision] = field(default_factory=list)
     n_rounds: int = 0
     """Rounds that revised it."""
@@ -46,7 +47,7 @@ class Tree:
         return cls({seed.id: Node(seed)})
 
     def pick(self, score: Callable[[Harness], float]) -> Node:
-        """The program to revise next; of equals the earlier one."""
+        """The program to revise next; the earlier one of equals."""
         n_rounds = sum(each.n_rounds for each in self.nodes.values())
 
         def bound(node: Node) -> float:

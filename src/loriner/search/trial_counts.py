@@ -10,7 +10,7 @@ from loriner.search.plan import Plan
 
 @dataclass(frozen=True, slots=True)
 class TrialCounts:
-    """The trials of an episode by its plan and by the questions of each split, those that it may use."""
+    """The trials of an episode, from its plan and the number of questions that it may use of each split."""
 
     plan: Plan
     n: Mapping[str, int]
@@ -23,7 +23,7 @@ class TrialCounts:
 
     @property
     def first(self) -> int:
-        """Grade trials that a program gets at least."""
+        """The fewest grade trials that a program gets."""
         return self.plan.schedule(self.n["grade"]).stages[0].end if self.n["grade"] else 0
 
     @property
@@ -40,10 +40,10 @@ class TrialCounts:
         return sum((each.end - each.start) * each.n_candidates for each in stages)
 
     def ending(self, n_programs: int, n_grade: int) -> int:
-        """Trials after the search: the sealed questions, and so many grade questions once more."""
+        """Trials after the search: each program's sealed questions, and `n_grade` grade questions again."""
         return n_programs * (self.n["test"] + n_grade)
 
     def ahead(self, n_rounds: int) -> int:
-        """Trials of so many rounds, each with a leader that is scored on all questions, and of the end."""
+        """Trials of so many rounds and of the end, if each round scores its leader on all questions."""
         rounds = n_rounds * (self.window + self.contested)
         return rounds + self.ending(2, self.n["grade"])

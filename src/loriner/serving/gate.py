@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TextIO
 
 from aiohttp import web
-from aiohttp.typedefs import Handler
 
 from loriner.errors import LorinerError, ModelError
 from loriner.evaluation.evaluator import INFRA_TRIES, TrialServices
@@ -28,16 +27,14 @@ from loriner.runtime.base import Limits, Program, Runtime, Verdict
 from loriner.seeding import derive
 from loriner.serving import asked as reading
 from loriner.serving import replies
-from loriner.serving.asked import Asked, BadRequest
+from loriner.serving.asked import Asked
+from loriner.serving.guard import MAX_BODY_BYTES, guarded, read_json, refused
 from loriner.serving.replies import Answer
 from loriner.serving.shelf import Served, Shelf
-from loriner.serving.solver import NotPossible, NotReached, Plain
+from loriner.serving.solver import NotReached, Plain
 
 KEEP_ALIVE_S = 5.0
 """A streamed reply shows a sign of life this often while the harness works."""
-RETRY_S = "2"
-MAX_BODY_BYTES = 16 << 20
-HOSTS = ("127.0.0.1", "localhost", "[::1]")
 _READ = {"chat/completions": reading.chat, "responses": reading.responses}
 
 System = Literal["question", "pass"]
@@ -73,7 +70,7 @@ class Gate:
 
     def app(self) -> web.Application:
         """The application, without a lifetime of its own."""
-        app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[self._guard])
+        app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[guarded()])
         for path in _READ:
             app.router.add_post(f"/v1/{path}", self._completion(path))
         app.router.add_get("/v1/models", self._models)
@@ -81,26 +78,9 @@ class Gate:
         app.router.add_get("/metrics", self._metrics)
         return app
 
-    @web.middleware
-    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Turns what was raised into the protocol's errors, and pages of the web away."""
-        host = request.host.rpartition(":")[0] if request.host.rpartition(":")[2].isdigit() else request.host
-        if host not in HOSTS:
-            return _refused(403, f"requests must name this machine, not {host}", "permission_error")
-        if request.method == "POST" and request.content_type != "application/json":
-            return _refused(415, "the body must be sent as application/json", "invalid_request_error")
-        try:
-            return await handler(request)
-        except (BadRequest, NotPossible) as error:
-            return _refused(400, str(error), "invalid_request_error")
-        except (NotReached, LorinerError) as error:
-            return _refused(503, str(error), "server_error", "unavailable", {"Retry-After": RETRY_S})
-        except web.HTTPException as error:
-            return _refused(error.status, error.reason, "invalid_request_error")
-
     def _completion(self, path: str) -> Callable[[web.Request], Any]:
         async def handler(request: web.Request) -> web.StreamResponse:
-            body = await _json(request)
+            body = await read_json(request)
             asked = _READ[path](body)
             if asked.model not in (*self.shelf.served, self.plain.name):
                 return self._unknown(asked.model)
@@ -315,14 +295,7 @@ class Gate:
     def _unknown(self, model: str) -> web.Response:
         names = ", ".join([*self.shelf.served, self.plain.name])
         text = f"the model {model[:80]!r} is not served here; there are {names}"
-        return _refused(404, text, "invalid_request_error", "model_not_found")
-
-
-async def _json(request: web.Request) -> Any:
-    try:
-        return json.loads(await request.read())
-    except ValueError as error:  # Unicode errors are such
-        raise BadRequest(f"the body is not JSON: {error}") from error
+        return refused(404, text, "invalid_request_error", "model_not_found")
 
 
 def _seed(asked: Asked, question: str) -> int:
@@ -372,9 +345,3 @@ async def _begun(request: web.Request, headers: Mapping[str, str]) -> web.Stream
     stream = web.StreamResponse(headers={**headers, **more})
     await stream.prepare(request)
     return stream
-
-
-def _refused(
-    status: int, message: str, kind: str, code: str | None = None, headers: Mapping[str, str] | None = None
-) -> web.Response:
-    return web.json_response(replies.error(message, kind, code), status=status, headers=headers)

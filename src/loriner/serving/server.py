@@ -87,7 +87,7 @@ async def gate(settings: Settings, wanted: Serving, warn: Callable[[str], None])
 
 
 @asynccontextmanager
-async def listening(app: web.Application, port: int) -> AsyncIterator[str]:
+async def listening(app: web.Application, port: int, host: str = HOST) -> AsyncIterator[str]:
     """The address of the application. A client that hangs up ends its request.
 
     Raises:
@@ -96,12 +96,12 @@ async def listening(app: web.Application, port: int) -> AsyncIterator[str]:
     runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=FAREWELL_S)
     await runner.setup()
     try:
-        await web.TCPSite(runner, HOST, port).start()
-        yield f"http://{HOST}:{runner.addresses[0][1]}"
+        await web.TCPSite(runner, host, port).start()
+        yield f"http://{host}:{runner.addresses[0][1]}"
     except OSError as error:
         if runner.addresses:
             raise
-        raise ConfigError(f"cannot listen on {HOST}:{port}: {error.strerror}; give another --port") from error
+        raise ConfigError(f"cannot listen on {host}:{port}: {error.strerror}; give another --port") from error
     finally:
         await runner.cleanup()
 

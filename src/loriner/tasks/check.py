@@ -1,5 +1,6 @@
-"""Whether a task keeps its promises: each split has questions, right answers score 1, and no two questions
-contradict each other; and what an empty answer, a constant answer and a list of all answers earn.
+"""Checks a task: each split has questions, right answers score 1, and no two questions contradict each other.
+
+It also reports what an empty answer, a constant answer and a list of all answers score.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ from loriner.tasks.splits import question_key
 from loriner.tasks.varied.task import VariedTask
 
 LEAST: Mapping[Split, int] = {"feedback": 8, "grade": 24, "test": 20}
-"""Questions of each split below which it is worth a warning. Source: docs/statistics.md."""
+"""Fewer questions of a split than this give a warning. Source: docs/statistics.md."""
 EASY = 0.5
-"""Score from which a constant answer, or a list of all answers, is worth a warning."""
+"""A constant answer, or a list of all answers, gives a warning from this score."""
 N_LISTED = 40
-"""Distinct right answers, at most, that are listed in one reply to try the scorer."""
+"""The most distinct right answers that are listed in one reply, to test the scorer."""
 N_JUDGED = 20
-"""Right answers, at most, that a judge is held against: each costs two calls."""
+"""The most right answers that a judge is compared with: each costs two calls."""
 LEAST_AGREEMENT = 0.8
 MAX_FAILURES = 3
-"""So often may the scorer raise on a right answer, or run out of time on any, before it is asked no more."""
+"""The check stops after so many failures: errors on right answers, and timeouts on any answer."""
 
 Told = Callable[[int, int], None]
-"""Told after each answer: how many were scored, and how many there are."""
+"""Called after each answer with the number of answers scored, and the number of all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,25 +87,26 @@ class TaskReport:
     seed_fault: str
     """Why its seed harness cannot be used; empty where it can."""
     n_right: int
-    """Questions whose right answer can be written as a reply."""
+    """Questions whose right answer can be given as a reply."""
     as_json: bool
-    """Whether right answers are objects or lists of them, which were tried as JSON text."""
+    """Whether right answers are objects or lists of objects. These are scored as JSON text."""
     n_checked: int
-    """Those whose right answer was scored: all, unless the scorer failed `MAX_FAILURES` times before."""
+    """Questions whose right answer was scored: all, unless the scorer failed `MAX_FAILURES` times."""
     wrong_gold: tuple[WrongGold, ...]
     contradictions: tuple[Contradiction, ...]
-    """One for all questions of the same words, where no right answer is right for all of them."""
+    """One for each group of questions with the same words that no single answer is right for."""
     n_copies: int
     """Questions that repeat the words and the answer of another."""
     empty_score: float | None
-    """What the scorer says of an empty answer. In a run it is not asked: an empty answer counts 0. None: not
-    asked here either."""
+    """The score of an empty answer; None if it was not scored. In a run an empty answer scores 0 without the
+    scorer."""
     constant_answer: str
     """The right answer seen most often on the feedback questions."""
     constant_score: float | None
-    """The mean score on the checked questions of always giving it; None: not all were asked."""
+    """The mean score of always giving that answer; None if not all questions were scored."""
     listed_score: float | None
-    """The mean score of a reply that lists all right answers; None: too many, or not all were asked."""
+    """The mean score of a reply that lists all right answers; None if there are too many of them, or not all
+    questions were scored."""
     median_question_length: int
     """In characters."""
     agreement: Agreement | None = None
@@ -114,21 +116,21 @@ class TaskReport:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing speaks against it."""
+        """Whether the task has no fault."""
         return not self.faults
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """What speaks against it and what to do, in words."""
+        """The faults of the task, each with what to do."""
         found = [*self.empty_splits, self.seed_fault, *self._gold_faults()]
         if self.contradictions:
             one = self.contradictions[0]
             found.append(
                 f"{one.first_id} and {one.second_id} ask the same question and have different right answers "
-                f"({len(self.contradictions)} such questions): ask it once, with a scorer that takes them all"
+                f"({len(self.contradictions)} such questions): ask it once, with a scorer that accepts both"
             )
         if self.empty_score:
-            found.append(f"an empty answer scores {self.empty_score:g}: mend the scorer")
+            found.append(f"an empty answer scores {self.empty_score:g}: fix the scorer")
         if self.agreement is not None and self.agreement.share < LEAST_AGREEMENT:
             found.append(
                 f"the judge agrees with known answers at {self.agreement}, less than {LEAST_AGREEMENT:g}: "
@@ -138,41 +140,41 @@ class TaskReport:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What does not speak against it but should be known."""
+        """What is no fault but should be known."""
         found = []
         if self.judged and self.agreement is None:
             found.append("no right answer can be shown to the judge: whether it judges well is not known")
         elif not self.n_right:
-            found.append("no right answer can be written as a reply, so the scorer was tried on none of them")
+            found.append("no right answer can be given as a reply, so the scorer was not tested")
         elif self._json_refused:
             found.append(
-                "the right answers are objects, and as JSON text none of them scores 1: the scorer could not "
-                "be tried; if answers have another form, say which in the description"
+                "the right answers are objects, and none of them scores 1 as JSON text, so the scorer could "
+                "not be tested; if answers have another form, say so in the description"
             )
         if self.constant_score is not None and self.constant_score >= EASY:
             found.append(
                 f"always answering {self.constant_answer[:40]!r} scores {self.constant_score:.2f}: a harness "
-                "is worth something only above that"
+                "is useful only if it scores more"
             )
         if self.listed_score is not None and self.listed_score >= max(
             EASY, (self.constant_score or 0) + 0.01
         ):
             found.append(
-                f"a reply that lists all right answers scores {self.listed_score:.2f}: the scorer looks for "
-                "the answer anywhere in the reply; compare the whole answer"
+                f"a reply that lists all right answers scores {self.listed_score:.2f}: the scorer finds "
+                "the answer anywhere in the reply; compare the whole reply with the answer"
             )
         if self.n_copies:
             found.append(
                 f"{self.n_copies} questions repeat another one with the same answer; the intervals count "
-                "copies as independent questions and are too narrow"
+                "them as independent questions, so they are too narrow"
             )
         if self.constant_score is None and self.n_checked == self.n_right and not self.judged:
             found.append(
-                f"the scorer failed on {MAX_FAILURES} answers and was asked no more; each answer on which it "
-                "runs out of time holds a run up"
+                f"the scorer failed on {MAX_FAILURES} answers, so the check stopped; each answer on which it "
+                "times out delays a run"
             )
         found += [
-            f"{n} {split} questions, fewer than {LEAST[split]}: {_TOO_FEW[split]}; add items, or change the "
+            f"{n} {split} questions, fewer than {LEAST[split]}: {_TOO_FEW[split]}; add items or change the "
             "shares"
             for split, n in self.n.items()
             if 0 < n < LEAST[split]
@@ -189,14 +191,14 @@ class TaskReport:
         if self.n_checked < self.n_right:
             return [
                 f"{len(self.wrong_gold)} of the first {self.n_checked} right answers do not score 1, and the "
-                f"check stopped there (there are {self.n_right}): mend the scorer"
+                f"check stopped there (there are {self.n_right}): fix the scorer"
             ]
         wrong = f"{len(self.wrong_gold)} of {self.n_checked} right answers do not score 1"
-        return [f"{wrong}: mend the scorer or the answers"]
+        return [f"{wrong}: fix the scorer or the answers"]
 
 
 _TOO_FEW: Mapping[Split, str] = {
-    "feedback": "a proposer sees few kinds of failure",
+    "feedback": "the proposer sees few kinds of failure",
     "grade": "only a large gain can be confirmed",
     "test": "the final interval is wide",
 }
@@ -207,7 +209,7 @@ async def check(
 ) -> TaskReport:
     """The report on a task, from at most `limit` questions of each split. The task is closed afterwards.
 
-    `seed_fault` is why its seed harness cannot be used, which a task does not know of itself.
+    `seed_fault` says why the seed harness cannot be used; the task itself does not know.
 
     Raises:
         TaskError: the task has no question, or its scorer breaks its contract.
@@ -301,7 +303,7 @@ async def _agreement(task: Task, golds: Sequence[tuple[Question, str]], told: To
 
 @dataclass(slots=True)
 class _Asking:
-    """The questions that go to the scorer, until it has failed too often."""
+    """Asks the scorer, until it has failed too often."""
 
     task: Task
     told: Told
@@ -310,7 +312,7 @@ class _Asking:
     n_failed: int = 0
 
     async def score(self, question: Question, answer: str, *, right: bool = False) -> Score | None:
-        """The verdict on an answer, which may be known to be right; None once it is asked no more."""
+        """The score of an answer; None once the scorer has failed too often. `right`: the answer is right."""
         if self.n_failed == MAX_FAILURES:
             return None
         try:
@@ -324,7 +326,7 @@ class _Asking:
 
 
 def gold_text(question: Question) -> str | None:
-    """A right answer as text: the target, the first of several, or JSON; None where it is something else."""
+    """A right answer as text: the target, the first of several targets, or JSON; None for anything else."""
     return next(iter(_gold_texts(question)), None)
 
 
@@ -337,19 +339,19 @@ def _gold_texts(question: Question) -> list[str]:
 
 
 def _is_structured(target: object) -> bool:
-    """Whether a right answer is an object, or a list that holds objects or lists: no list of aliases."""
+    """Whether a right answer is an object, or a list of objects or lists, as opposed to a list of aliases."""
     if isinstance(target, list | tuple):
         return any(isinstance(each, dict | list | tuple) for each in target)
     return isinstance(target, dict)
 
 
 def _right_replies(task: Task, question: Question) -> list[str]:
-    """The right answers of a question that are text, in the form that it asks for."""
+    """The right answers of a question as text, in the form that it asks for."""
     return [task.right_reply(question)] if isinstance(task, VariedTask) else _gold_texts(question)
 
 
 def _by_split(task: Task) -> tuple[dict[Split, Sequence[Question]], list[str]]:
-    """The questions of each split, and what the task says of those that have none."""
+    """The questions of each split, and what the task says of each split without questions."""
     found: dict[Split, Sequence[Question]] = {}
     empty = []
     for split in SPLITS:
@@ -365,7 +367,7 @@ def _by_split(task: Task) -> tuple[dict[Split, Sequence[Question]], list[str]]:
 
 
 def _repeated(questions: Sequence[Question]) -> list[list[Question]]:
-    """The questions whose words stand there more than once, together."""
+    """Groups of questions with the same words."""
     by_words: dict[str, list[Question]] = {}
     for question in questions:
         by_words.setdefault(question_key(question.text), []).append(question)
@@ -373,9 +375,9 @@ def _repeated(questions: Sequence[Question]) -> list[list[Question]]:
 
 
 async def _contradiction(asking: _Asking, same: Sequence[Question]) -> Contradiction | None:
-    """Questions of the same words contradict each other when no right answer of one is right for all.
+    """A contradiction between questions with the same words; None if one answer is right for all of them.
 
-    The scorer is asked, not the targets: several answers may be right, or one in several forms.
+    The scorer decides, not the targets: several answers may be right, or one answer in several forms.
     """
     differing = list({repr(each.target): each for each in reversed(same)}.values())[::-1]
     found: Contradiction | None = None
@@ -390,7 +392,7 @@ async def _contradiction(asking: _Asking, same: Sequence[Question]) -> Contradic
 
 
 async def _refusing(asking: _Asking, questions: Sequence[Question], answer: str) -> Question | None:
-    """The first for which the answer is not right; None as well where the scorer is asked no more."""
+    """The first question that the answer is wrong for; None without one, or after too many failures."""
     for question in questions:
         score = await asking.score(question, answer)
         if score is None or score.value != 1.0:
@@ -408,7 +410,7 @@ def _constant(questions: Sequence[Question]) -> str:
 
 
 async def _listed_score(asking: _Asking, questions: Sequence[Question]) -> float | None:
-    """What a reply earns that lists every right answer; None where that is no way to answer."""
+    """The mean score of a reply that lists every right answer; None if there is one answer, or too many."""
     golds = list(dict.fromkeys(gold for each in questions if (gold := gold_text(each)) is not None))
     if not 1 < len(golds) <= N_LISTED:
         return None

@@ -1,4 +1,4 @@
-"""Whether an answer is made as right answers are: a test that the feedback gives, written as code."""
+"""A test, written as code, of whether an answer looks like the right answers in the feedback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a reply to an answer of the shape that right answers have: the code for it, and the words that ask."""
+"""Code that makes a reply an answer of the right shape, and the words that ask for that shape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Revisions for answers that are JSON objects: keys and types named, and a reply repaired field by field."""
+"""Code and words for answers that are JSON objects: names keys and types, and repairs a reply by field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that the feedback shows, written as Python that holds them whatever signs they are made of."""
+"""Writes values from the feedback as Python code, whatever characters they contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts a new `solve` around a program's own, which keeps answering where the new one has nothing to say."""
+"""Puts a new `solve` around a program's own. The old one still answers if the new one has no answer."""
 
 from __future__ import annotations
 

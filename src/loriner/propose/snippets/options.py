@@ -1,4 +1,4 @@
-"""Revisions for answers that are one of a few: the options named, and the one that a reply names."""
+"""Code and words for answers that are one of a few options: names them, and finds the one in a reply."""
 
 from __future__ import annotations
 
