@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from loriner.errors import ConfigError, ModelUnavailable, PromptRefused
-from loriner.models.base import Message, ModelRequest
+from loriner.models.base import Message, ModelReply, ModelRequest
 from loriner.models.llama import LlamaModel, idle_cores
 from loriner.models.pull import packaged, pull
 from loriner.models.weights import TRAINED
@@ -139,7 +142,7 @@ def test_the_interpreter_exits_cleanly_and_stderr_stays_empty(ending: str) -> No
     program = f"""
 import asyncio
 from pathlib import Path
-from loriner.models.base import Message, ModelRequest
+from loriner.models.base import Message, ModelReply, ModelRequest
 from loriner.models.llama import LlamaModel
 
 async def main():
@@ -195,3 +198,23 @@ async def test_a_model_cut_short_does_not_load_and_does_not_end_the_process(
     with pytest.raises(ModelUnavailable, match=r"cannot load .*cut.gguf \([\d,]+ bytes\)"):
         await model.complete(ask("Hi"))
     await model.close()
+
+
+@pytest.mark.real_model
+async def test_it_follows_grammars_and_schemas_and_says_what_it_has_not(model: LlamaModel) -> None:
+    async def asked(**further: Any) -> ModelReply:
+        return await model.complete(replace(ask("Is water wet?", max_tokens=24), further=further))
+
+    assert (await asked(grammar='root ::= "yes" | "no"')).text in ("yes", "no")
+    schema = {"type": "object", "properties": {"wet": {"type": "boolean"}}, "required": ["wet"]}
+    found = await asked(
+        response_format={"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}
+    )
+    assert isinstance(json.loads(found.text)["wet"], bool)
+    tokens = (await asked(logprobs=True, top_logprobs=2)).further["logprobs"]
+    assert all(each["logprob"] <= 0 and len(each["top_logprobs"]) == 2 for each in tokens)
+    with pytest.raises(PromptRefused, match="grammar"):
+        await asked(grammar="root ::= (")
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    with pytest.raises(PromptRefused, match="image input is not supported"):
+        await model.complete(ModelRequest(messages=(Message("user", "", parts=(image,)),)))
