@@ -23,7 +23,10 @@ Piece = Callable[[Slot, int, Levels], str]
 
 
 class PromptBudget:
-    """What is left of a budget while slots are added and made longer. A slot stays, unless `undo` is called."""
+    """What is left of a budget while slots are added and made longer.
+
+    A slot stays, unless `undo` is called.
+    """
 
     def __init__(self, tokens: int, piece: Piece, count: Count) -> None:
         self.levels: dict[Slot, int] = {}
