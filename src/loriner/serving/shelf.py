@@ -99,7 +99,7 @@ class Shelf:
 
     served: dict[str, Served]
     registry: Registry
-    solver: str
+    solver: str | None
     """The solver whose best versions are meant."""
     canary: Canary | None = None
     counts: Counts = field(default_factory=Counts)
@@ -173,6 +173,6 @@ def _found(settings: Settings, registry: Registry, name: str, task: Task | None)
         return found
     store = Store.existing(settings.home)
     try:
-        return find_harness(name, store, registry, task and task.name, settings.adapt.solver)
+        return find_harness(name, store, registry, None if task is None else task.name, settings.adapt.solver)
     finally:
         store.close()
