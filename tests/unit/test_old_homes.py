@@ -42,7 +42,13 @@ def test_reports_are_what_they_were(home: Path, expected: dict[str, Any]) -> Non
     store = Store.open(home)
     found = {run: document(facts_of(store, run)) for run in expected["reports"]}
     store.close()
-    assert json.loads(json.dumps(found)) == expected["reports"]
+    assert _without_sentences(found) == _without_sentences(expected["reports"])
+
+
+def _without_sentences(reports: dict[str, Any]) -> dict[str, Any]:
+    """The reports without the verdict: a release may put the same figures into other words."""
+    found = json.loads(json.dumps(reports))
+    return {run: {key: each[key] for key in each if key != "verdict"} for run, each in found.items()}
 
 
 def test_the_outcome_of_an_adaptation_is_what_it_was(home: Path, expected: dict[str, Any]) -> None:

@@ -341,12 +341,7 @@ class _Batch:
         started = time.time()
         try:
             verdict = await lab.runtime.run(program, services, lab.limits)
-            score = await self._score(question, verdict)
-            if score is not None:
-                services.calls += score.calls
-        except ModelError as error:  # of a judge: those of the solver are in the verdict
-            verdict, score = replace(verdict, status=Status.INFRA_ERROR, error=str(error)), None
-            services.calls.append(replace(failed_call({}, error), kind="judge"))
+            verdict, score = await self._scored(question, verdict, services)
         except BaseException:
             await self._keep_cut(question, sample, tuple(services.calls))
             raise
@@ -370,6 +365,18 @@ class _Batch:
                 calls=calls,
             )
             await self.lab.store.add_trial(self.lab.run_id, self.purpose, cut)
+
+    async def _scored(
+        self, question: Question, verdict: Verdict, services: TrialServices
+    ) -> tuple[Verdict, Score | None]:
+        """The verdict and the score. A judge that fails is our fault, so the trial has no score."""
+        try:
+            score = await self._score(question, verdict)
+        except ModelError as error:
+            services.calls.append(replace(failed_call({}, error), kind="judge"))
+            return replace(verdict, status=Status.INFRA_ERROR, error=str(error)), None
+        services.calls += score.calls if score is not None else ()
+        return verdict, score
 
     async def _score(self, question: Question, verdict: Verdict) -> Score | None:
         """The task's verdict; 0 without asking where there is no answer; None where the fault is ours."""
