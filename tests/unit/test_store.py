@@ -198,7 +198,7 @@ async def test_a_run_cost_its_calls_those_of_its_arms_and_its_wall_time(tmp_path
     assert (spent.calls, spent.usd) == (3, 0.75)
     assert begun < spent.seconds <= store.run(run).seconds < 1.5, "not the 1.5 s of the calls"
     assert store.usage(arm).seconds == 1.5
-    assert store.spent(arm).seconds == store.run(arm).seconds
+    assert store.spent(arm).seconds <= store.run(arm).seconds < 1.5
     store.close()
 
 
