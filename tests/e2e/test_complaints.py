@@ -768,9 +768,12 @@ def test_20_the_core_is_small_and_few() -> None:
         wanted += installed.requires or []
         paths = [Path(str(file.locate())) for file in installed.files or () if file.suffix != ".pyc"]
         found[needed.name] = sum(path.stat().st_size for path in paths if path.is_file())
-    own = sum(path.stat().st_size for path in (root / "src").rglob("*") if path.is_file())
+    files = [path for path in (root / "src").rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    trained = sum(path.stat().st_size for path in files if path.suffix == ".gguf")
+    own = sum(path.stat().st_size for path in files) - trained
     assert len(found) + 1 <= 30
     assert sum(found.values()) + own <= 40e6
+    assert trained <= 20e6, "the proposer that comes with the package"
 
 
 @pytest.fixture

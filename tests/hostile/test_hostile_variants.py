@@ -81,7 +81,7 @@ def copy_for_everyone(root: Path) -> None:
     shutil.copytree(PACKAGE / "runtime", copy / "runtime", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(SUITE.parent, root / "hostile", ignore=shutil.ignore_patterns("__pycache__"))
     (copy / "__init__.py").touch()
-    for name in ("records.py", "errors.py", "rulesets.py"):
+    for name in ("records.py", "errors.py", "landlock_rules.py"):
         shutil.copy(PACKAGE / name, copy / name)
     root.chmod(0o755)
 

@@ -20,6 +20,7 @@ from loriner.config import Settings
 from loriner.errors import ConfigError
 from loriner.evaluation.evaluator import gathered
 from loriner.events import silent
+from loriner.models.base import sent
 from loriner.serving.asked import BadRequest
 from loriner.serving.guard import guarded, read_json
 from loriner.serving.server import HOST, listening, told_to_end
@@ -100,7 +101,7 @@ class Rewards:
 
     async def _contexts(self, _: web.Request) -> web.Response:
         rows = [
-            {"context": name, "messages": [asdict(message) for message in each.messages]}
+            {"context": name, "messages": [sent(message) for message in each.messages]}
             for name, each in self.exercises.items()
         ]
         return web.json_response(rows)

@@ -11,5 +11,5 @@ def frame(value):
     os.write(3, struct.pack('<I', len(data)) + data)
 
 def solve(model, question):
-    frame({'kind': 'call', 'id': 1, 'messages': 'hello', 'temperature': 0, 'max_tokens': 1, 'stop': [], 'n': 1})
+    frame({'kind': 'call', 'id': 1, 'messages': 'hello', 'temperature': 0, 'max_tokens': 1, 'stop': [], 'n': 1, 'further': {}})
     return '42'

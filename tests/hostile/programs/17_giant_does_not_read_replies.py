@@ -16,5 +16,5 @@ import time
 
 def solve(model, question):
     for _ in range(8):
-        frame({'kind': 'call', 'id': 1, 'messages': [{'role': 'user', 'content': 'x' * 200_000}], 'temperature': 0, 'max_tokens': 1, 'stop': [], 'n': 1})
+        frame({'kind': 'call', 'id': 1, 'messages': [{'role': 'user', 'content': 'x' * 200_000}], 'temperature': 0, 'max_tokens': 1, 'stop': [], 'n': 1, 'further': {}})
     time.sleep(1000)
